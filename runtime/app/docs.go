@@ -134,13 +134,13 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
-	c.Instructions = l.instructions(c)
 	if l.views != nil && err == nil {
 		l.views.Enter(&c)
 	}
 	if err == nil {
 		scoped(&c, l.tools.Prefix)
 	}
+	l.instruct(&c)
 	if l.door == nil || err != nil {
 		return c, err
 	}
@@ -151,7 +151,9 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 		}
 		c.Tools = append(c.Tools, t)
 	}
-	c.ToolsOf = l.door.toolsOf
+	if len(l.door.personal.Upstreams) > 0 {
+		c.ToolsOf, c.ElsewhereOf = l.door.toolsOf, l.door.elsewhereOf
+	}
 	c.Elsewhere = l.door.Elsewhere(
 		func(name string) bool {
 			return slices.ContainsFunc(c.Prompts, func(own contract.Prompt) bool { return own.Name == name })

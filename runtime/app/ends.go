@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -90,7 +91,7 @@ func (a *App) slackHook(o slack.Options) notify.Hook {
 			if p.Principal == elicit.Local {
 				continue
 			}
-			if b, err := a.boundary(ctx, p.Principal); err != nil || !b.Sees(project) {
+			if b, err := a.named(ctx, p.Principal); err != nil || !b.Sees(project) {
 				return errors.Join(outbox.ErrOver, err)
 			}
 		}
@@ -164,7 +165,7 @@ func (a *App) attemptURL(ctx context.Context, n Notices, id string) string {
 		if err != nil {
 			return ""
 		}
-		base = serverAddress(up)
+		base = cmp.Or(publicAddress(up), serverAddress(up))
 		if in, err := a.Visitors(); err == nil && base != "" {
 			base = in.Home(base)
 		}

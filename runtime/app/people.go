@@ -156,13 +156,13 @@ func (a *App) policy(in elicit.Context) string {
 	return p.Routing[""].String()
 }
 
-// boundary implements [elicit.Options.Boundary].
-func (a *App) boundary(ctx context.Context, name string) (access.Boundary, error) {
+// named implements [elicit.Options.Caller].
+func (a *App) named(ctx context.Context, name string) (access.Caller, error) {
 	r, err := a.Register(ctx)
 	if err != nil {
-		return access.Boundary{}, err
+		return access.Caller{}, err
 	}
-	return r.Boundary(ctx, name)
+	return r.Named(ctx, name)
 }
 
 // ProjectID returns the ID of the project with a name.

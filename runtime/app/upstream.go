@@ -91,6 +91,7 @@ func (a *App) door(in elicit.Context, own bool, person string, changed func(), l
 		return nil, err
 	}
 	o.Upstreams, o.Many, o.Changed, o.Disclosure = personalOf(c.All), "", d.personalChanged, gateway.DiscloseAll
+	o.Of = d.Gateway
 	d.personal = o
 	return d, nil
 }
@@ -178,18 +179,40 @@ func (d *upstreamDoor) personOf(person string) (*personal, error) {
 // toolsOf implements [contract.Catalog.ToolsOf]: the tools that a person's own credentials
 // give. If the model searches for tools, it finds these too, and none are listed.
 func (d *upstreamDoor) toolsOf(ctx context.Context, person string) []contract.Tool {
-	if len(d.personal.Upstreams) == 0 || d.Searches() {
+	if d.Searches() {
 		return nil
 	}
-	p, err := d.personOf(person)
+	p := d.settledOf(ctx, person)
+	if p == nil {
+		return nil
+	}
+	return d.callable(p.Tools())
+}
+
+// elsewhereOf implements [contract.Catalog.ElsewhereOf].
+func (d *upstreamDoor) elsewhereOf(ctx context.Context, person string) *contract.Elsewhere {
+	if d.settledOf(ctx, person) == nil {
+		return nil
+	}
+	all, err := d.ElsewhereOf(person)
 	if err != nil {
 		return nil // the server is closing
+	}
+	return all
+}
+
+// settledOf returns the gateway of a person when its lists are known, or nil if the server is
+// closing.
+func (d *upstreamDoor) settledOf(ctx context.Context, person string) *personal {
+	p, err := d.personOf(person)
+	if err != nil {
+		return nil
 	}
 	select {
 	case <-p.settled:
 	case <-ctx.Done():
 	}
-	return d.callable(p.Tools())
+	return p
 }
 
 // personalChanged is called when the tools of a person have changed.
@@ -203,8 +226,8 @@ func (d *upstreamDoor) personalChanged() {
 // for the tools of its person.
 func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
 	d.Met(ctx, l, upstreamPatience)
-	if name := access.Of(ctx).Name; name != "" {
-		d.toolsOf(ctx, name)
+	if name := access.Of(ctx).Name; name != "" && len(d.personal.Upstreams) > 0 {
+		d.settledOf(ctx, name)
 	}
 }
 

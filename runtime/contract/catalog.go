@@ -15,11 +15,18 @@ type Catalog struct {
 	// Elsewhere holds everything that other servers publish besides tools; nil if
 	// there is nothing.
 	Elsewhere *Elsewhere
+	// ElsewhereOf returns what a person with a name sees instead of Elsewhere, and the same
+	// value until something changes. It may wait the first time. If it is nil, all see the
+	// same.
+	ElsewhereOf func(ctx context.Context, person string) *Elsewhere
 	// ToolsOf returns the tools that were listed with the credential of a person with a
 	// name. It may wait for them the first time. It is nil if there are none.
 	ToolsOf func(ctx context.Context, person string) []Tool
 	// Instructions tells the model how to use the tools together. It may be empty.
 	Instructions string
+	// InstructionsFor returns the instructions for a caller who has only these scopes. If it
+	// is nil, Instructions is for everyone.
+	InstructionsFor func(scopes []access.Scope) string
 }
 
 // Prompt is a template that a person picks in a client. Render may be called

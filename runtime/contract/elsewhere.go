@@ -34,9 +34,6 @@ type Entry struct {
 	// Published is the entry in the form in which it is published. The name, URI
 	// or template in it is Key.
 	Published json.RawMessage
-	// Personal reports whether the list was read with one person's credential, so that
-	// callers who work for somebody else must not see it.
-	Personal bool `json:"-"`
 }
 
 // Completing is an argument of a prompt, or a variable of a resource template,

@@ -16,22 +16,34 @@ func (h *Hub) principal(ctx context.Context) string {
 	return h.options.Principal
 }
 
-// mustSee refuses an action of a person whom a surface has identified, for example Slack, if
-// the person does not know of the request's project. Callers with names are confined by
-// their context.
-func (h *Hub) mustSee(ctx context.Context, a Action) error {
-	if !transitions[a.Type].person || a.By == h.options.Principal || a.By == ByLink || access.Of(ctx).Name != "" {
+// mayAct refuses an action of a person whom a surface has identified, for example Slack, if
+// the person does not know of the request's project, or may not answer. Callers with names are
+// confined by their context.
+func (h *Hub) mayAct(ctx context.Context, a Action) error {
+	if !transitions[a.Type].person || h.options.Caller == nil || access.Of(ctx).Name != "" ||
+		slices.Contains([]string{h.options.Principal, Local, ByLink, ByAssumed}, a.By) {
 		return nil
 	}
 	r, err := h.Get(ctx, a.RequestID)
 	if err != nil {
 		return nil // the action is refused for the same reason
 	}
-	sees, err := h.sees(ctx, a.By, r.Context.ProjectID)
-	if err == nil && !sees {
+	c, err := h.options.Caller(ctx, a.By)
+	switch {
+	case err != nil:
+		return err
+	case !c.Sees(r.Context.ProjectID):
 		return reject(UnknownRequest, "", "there is no request %q", brief(a.RequestID))
 	}
-	return err
+	return mustAnswer(c)
+}
+
+// mustAnswer refuses a caller without the scope to answer.
+func mustAnswer(c access.Caller) error {
+	if !slices.Contains(c.Scopes, access.Answer) {
+		return reject(NotYours, "", "%s has no scope to answer questions", c.Name)
+	}
+	return nil
 }
 
 // act sets who takes an action, and whether they may hand over others' questions. A caller with a name takes it under that name, whatever
@@ -40,8 +52,10 @@ func (h *Hub) mustSee(ctx context.Context, a Action) error {
 func (h *Hub) act(ctx context.Context, a *Action) error {
 	c := access.Of(ctx)
 	if c.Name != "" {
-		if transitions[a.Type].person && !slices.Contains(c.Scopes, access.Answer) {
-			return reject(NotYours, "", "%s has no scope to answer questions", c.Name)
+		if transitions[a.Type].person {
+			if err := mustAnswer(c); err != nil {
+				return err
+			}
 		}
 		a.By, a.Roles = c.Name, c.Roles
 		a.Above = transitions[a.Type].above && slices.Contains(c.Scopes, access.Admin)

@@ -120,8 +120,12 @@ func TestAQuestionOfACallerWithOneProjectIsInIt(t *testing.T) {
 func TestPeopleOutsideAProjectAreNotAskedInIt(t *testing.T) {
 	members := access.Members{"p": {"ada"}}
 	h := peer(t, t.TempDir(), Options{Members: []Member{{Principal: Local}, {Principal: "ada"}, {Principal: "bob", Roles: []string{"ops"}}},
-		Boundary: func(_ context.Context, name string) (access.Boundary, error) {
-			return members.Boundary(name, false), nil
+		Caller: func(_ context.Context, name string) (access.Caller, error) {
+			c := access.Caller{Name: name, Boundary: members.Boundary(name, false)}
+			if name != "cleo" {
+				c.Scopes = []access.Scope{access.Answer}
+			}
+			return c, nil
 		}})
 	ask := func(project string, who Audience) (Request, error) {
 		r := greeting()
@@ -142,6 +146,17 @@ func TestPeopleOutsideAProjectAreNotAskedInIt(t *testing.T) {
 	}
 	if _, err := h.Dispatch(t.Context(), Action{Type: CompletedBy, RequestID: r.ID, Response: Decline, By: "bob", Channel: "slack"}); fault.Of(err) == nil || fault.Of(err).Code != UnknownRequest {
 		t.Errorf("bob answers: %v", err)
+	}
+	members["p"] = append(members["p"], "cleo")
+	if _, err := h.Dispatch(t.Context(), Action{Type: CompletedBy, RequestID: r.ID, Response: Decline, By: "cleo", Channel: "slack"}); fault.Of(err) == nil || fault.Of(err).Code != NotYours {
+		t.Errorf("cleo, who may not answer, answers: %v", err)
+	}
+	assumed, err := ask("p", Audience{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Dispatch(t.Context(), Action{Type: CompletedBy, RequestID: assumed.ID, Response: Decline, By: ByAssumed, Channel: "cli"}); err != nil {
+		t.Errorf("the asker's own answer for the case that nobody is there: %v", err)
 	}
 	if _, err := h.Dispatch(t.Context(), Action{Type: CompletedBy, RequestID: r.ID, Response: Decline, By: "ada", Channel: "slack"}); err != nil {
 		t.Errorf("ada answers: %v", err)

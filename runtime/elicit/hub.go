@@ -32,6 +32,10 @@ const Local = "local"
 // installation has people with names. It is not known who that was.
 const ByLink = "link"
 
+// ByAssumed is the principal of an answer that an asker had given for the case that nobody can
+// be reached. It is no person's.
+const ByAssumed = "assumed"
+
 // ByRule is the principal and the channel of an answer that a rule gave. It is no person's.
 const ByRule = "rule"
 
@@ -57,13 +61,17 @@ type Options struct {
 	// Policy returns the steps for the questions of a project, as [routing.ParsePolicy]
 	// reads them. If nil, there are none.
 	Policy func(in Context) string
-	// Boundary returns which projects a person knows of. If nil, everyone knows of all.
-	Boundary func(ctx context.Context, principal string) (access.Boundary, error)
+	// Caller returns what a person may do whom a surface has identified. If nil, everyone
+	// knows of all projects and may answer.
+	Caller func(ctx context.Context, principal string) (access.Caller, error)
 	// ProjectName returns the name of the project with an ID. If nil, questions that the
 	// hub itself places in a project have only its ID.
 	ProjectName func(ctx context.Context, id string) (string, error)
 	// Rules holds people's rules about agents' tool calls. If nil, there are none.
 	Rules *rules.Register
+	// Host returns this machine's ID if several machines share the store. If nil, there is
+	// only one machine.
+	Host func() string
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
@@ -288,7 +296,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if err := h.act(ctx, &a); err != nil {
 		return Change{}, err
 	}
-	if err := h.mustSee(ctx, a); err != nil {
+	if err := h.mayAct(ctx, a); err != nil {
 		return Change{}, err
 	}
 	if a.Type == Reassigned && a.Audience != nil {

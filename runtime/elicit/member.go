@@ -117,11 +117,11 @@ func (h *Hub) Sees(ctx context.Context, principal, project string) (bool, error)
 
 // sees is Sees.
 func (h *Hub) sees(ctx context.Context, principal, project string) (bool, error) {
-	if h.options.Boundary == nil || principal == Local {
+	if h.options.Caller == nil || principal == Local {
 		return true, nil
 	}
-	b, err := h.options.Boundary(ctx, principal)
-	return b.Sees(project), err
+	c, err := h.options.Caller(ctx, principal)
+	return c.Sees(project), err
 }
 
 // Words names the audience, for example "ada" or "role:ops". It is empty for everyone.

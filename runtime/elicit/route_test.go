@@ -34,7 +34,10 @@ func crew(t testing.TB, policy string) Options {
 		}
 		return access.Boundary{}, nil
 	}
-	return Options{Attended: true, Rate: -1, Members: []Member{{Principal: Local}}, Boundary: boundary,
+	return Options{Attended: true, Rate: -1, Members: []Member{{Principal: Local}}, Caller: func(ctx context.Context, name string) (access.Caller, error) {
+		b, err := boundary(ctx, name)
+		return access.Caller{Name: name, Scopes: []access.Scope{access.Answer}, Boundary: b}, err
+	},
 		People: func(context.Context) ([]Member, error) { return all, nil },
 		Policy: func(Context) string { return policy },
 		World: func(ctx context.Context, project string) (w routing.World, err error) {

@@ -64,11 +64,11 @@ func (w world) person(name string) context.Context {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	sees, err := w.people.Boundary(w.t.Context(), name)
+	sees, err := w.people.Named(w.t.Context(), name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return access.With(w.t.Context(), access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: sees})
+	return access.With(w.t.Context(), access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: sees.Boundary})
 }
 
 type world struct {

@@ -54,11 +54,12 @@ func simulatedRouting(t testing.TB, seed uint64) *routingSimulation {
 		t.Fatal(err)
 	}
 	o := Options{Rate: -1, Retain: 365 * 24 * time.Hour, Members: []Member{}, People: func(context.Context) ([]Member, error) { return crewOf, nil },
-		Boundary: func(_ context.Context, name string) (access.Boundary, error) {
+		Caller: func(_ context.Context, name string) (access.Caller, error) {
+			c := access.Caller{Name: name, Scopes: []access.Scope{access.Answer}}
 			if name == "quinn" {
-				return access.Boundary{Confined: true, Projects: []string{"q"}}, nil
+				c.Boundary = access.Boundary{Confined: true, Projects: []string{"q"}}
 			}
-			return access.Boundary{}, nil
+			return c, nil
 		},
 		Policy: func(c Context) string {
 			return map[string]string{"p": "1m rota:ops, 3m remind, 10m role:lead, 40m everyone", "q": "30s role:lead, 5m rota:ops, quiet next"}[c.ProjectID]

@@ -88,14 +88,7 @@ func (g *Gateway) shelf(ctx context.Context) (*toolShelf, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []*upstream
-	for _, u := range g.upstreams {
-		if theirs := own.named(u.Name); u.Scope == UserScope && theirs != nil {
-			u = theirs
-		}
-		all = append(all, u)
-	}
-	return own.shelfOf(g.version.Load()+own.version.Load(), func() []offeredTool { return g.offeredBy(all) })
+	return own.shelfOf(g.version.Load()+own.version.Load(), func() []offeredTool { return g.offeredBy(g.upstreamsOf(own)) })
 }
 
 // shelfOf returns the shelf of a version of the lists, with the tools that offered returns.

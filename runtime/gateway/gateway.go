@@ -45,6 +45,8 @@ type Options struct {
 	// [UserScope], or fails. Calls of an agent of that person, and the pages that the
 	// person opens, use its credentials. If nil, they are refused.
 	For func(person string) (*Gateway, error)
+	// Of is the gateway of the installation, if this is the one that its For returned.
+	Of *Gateway
 	// Many explains why agents of several people may call. If set, no call uses a
 	// single person's credential; see [UserScope]. If empty, only Principal's
 	// agents call.
@@ -86,7 +88,8 @@ type Gateway struct {
 	ctx       context.Context
 	stop      func()
 	running   sync.WaitGroup
-	routes    atomic.Pointer[routes] // nil until Elsewhere is called
+	routes    atomic.Pointer[routes] // nil until first needed
+	routing   sync.Mutex             // held while the routes of a person are created
 	linked    links
 	lends     lending
 	places    *places

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,13 +23,21 @@ const ownScheme = "deskhand:"
 // routes maps prompts and resources to upstreams. It is replaced, not modified,
 // when what an upstream offers has changed.
 type routes struct {
-	gateway   *Gateway
-	own       func(uri string) bool // reports whether this server has the resource
-	prompts   map[string]route      // by the name that clients see
-	listed    map[string]*upstream  // by URI: the first upstream that lists it
+	upstreams []*upstream
+	taken     taken
+	prompts   map[string]route     // by the name that clients see
+	listed    map[string]*upstream // by URI: the first upstream that lists it
 	templates []templateRoute
 	linked    *links
+	all       *contract.Elsewhere
+	// For a person with a name, of holds the routes of the installation, and version is that
+	// of the lists of the person's gateway.
+	of      *routes
+	version int64
 }
+
+// taken reports whether a prompt's name or a resource's URI is one of this server's own.
+type taken struct{ prompt, resource func(key string) bool }
 
 type route struct {
 	u    *upstream
@@ -46,49 +55,96 @@ type templateRoute struct {
 // report whether a key is one of this server's own, which take precedence. Between
 // upstreams, the first configured one takes precedence.
 func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contract.Elsewhere {
-	r := &routes{gateway: g, own: ownResource, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
+	r := g.route(g.upstreams, taken{ownPrompt, ownResource})
+	g.routes.Store(r)
+	return r.all
+}
+
+// ElsewhereOf returns what a person with a name sees in place of the result of the last call
+// of Elsewhere: of upstreams with [UserScope], what the person's own credential gives. It
+// returns the same value until something changes, and nil before the first call of Elsewhere.
+func (g *Gateway) ElsewhereOf(person string) (*contract.Elsewhere, error) {
+	own, err := g.options.For(person)
+	if err != nil {
+		return nil, err
+	}
+	if r := own.routed(); r != nil {
+		return r.all, nil
+	}
+	return nil, nil
+}
+
+// routed returns the current routes. They are nil if there are none yet.
+func (g *Gateway) routed() *routes {
+	if g.options.Of == nil {
+		return g.routes.Load()
+	}
+	g.routing.Lock()
+	defer g.routing.Unlock()
+	of, version, now := g.options.Of.routes.Load(), g.version.Load(), g.routes.Load()
+	if of == nil || now != nil && now.of == of && now.version == version {
+		return now
+	}
+	now = g.route(g.options.Of.upstreamsOf(g), of.taken)
+	now.of, now.version = of, version
+	g.routes.Store(now)
+	return now
+}
+
+// upstreamsOf returns the upstreams that a person's agents use, in configuration order. own is
+// the gateway of the person.
+func (g *Gateway) upstreamsOf(own *Gateway) (all []*upstream) {
+	for _, u := range g.upstreams {
+		if theirs := own.named(u.Name); u.Scope == UserScope && theirs != nil {
+			u = theirs
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+func (g *Gateway) route(upstreams []*upstream, own taken) *routes {
+	r := &routes{upstreams: upstreams, taken: own, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
 	all := &contract.Elsewhere{Prompt: r.prompt, Read: r.read, Complete: r.complete, Watch: r.watch}
-	shelves := make([]shelf, len(g.upstreams))
-	for i, u := range g.upstreams {
+	r.all = all
+	shelves := make([]shelf, len(upstreams))
+	for i, u := range upstreams {
 		u.mu.Lock()
 		shelves[i] = u.shelf
 		u.mu.Unlock()
 		for _, e := range shelves[i].Resources {
-			if r.listed[e.Key] == nil && !ownResource(e.Key) && !strings.HasPrefix(e.Key, ownScheme) {
+			if r.listed[e.Key] == nil && !own.resource(e.Key) && !strings.HasPrefix(e.Key, ownScheme) {
 				r.listed[e.Key] = u
 			}
 		}
 	}
-	for i, u := range g.upstreams {
+	for i, u := range upstreams {
 		for _, e := range shelves[i].Templates {
 			r.addTemplate(u, e, all)
 		}
 	}
-	for i, u := range g.upstreams {
+	for i, u := range upstreams {
 		for _, e := range shelves[i].Prompts {
 			name := u.named(e.Key)
 			if !u.takes(e.Key) {
 				continue
 			}
-			if ownPrompt(name) || r.prompts[name].u != nil {
+			if own.prompt(name) || r.prompts[name].u != nil {
 				g.log.Warn("skipped a prompt because its name is taken: use another prefix for the upstream", "upstream", u.Name, "prompt", name)
 				continue
 			}
 			if shown, err := renamed(e, "name", name); err == nil {
 				r.prompts[name] = route{u, e.Key}
-				shown.Personal = u.Scope == UserScope
 				all.Prompts = append(all.Prompts, shown)
 			}
 		}
 		for _, e := range shelves[i].Resources {
 			if shown, err := renamed(e, "uri", r.shown(u, e.Key)); err == nil {
-				shown.Personal = u.Scope == UserScope
 				all.Resources = append(all.Resources, shown)
 			}
 		}
 	}
-	g.routes.Store(r)
-	return all
+	return r
 }
 
 // addTemplate adds a template. If an earlier template from another upstream may
@@ -110,7 +166,6 @@ func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
 	}
 	if shown, err := renamed(e, "uriTemplate", t.shown); err == nil {
 		r.templates = append(r.templates, t)
-		shown.Personal = u.Scope == UserScope
 		all.Templates = append(all.Templates, shown)
 	}
 }
@@ -135,16 +190,17 @@ func renamed(e entry, member, key string) (entry, error) {
 func (r *routes) to(uri string) (*upstream, string) {
 	if rest, ok := strings.CutPrefix(uri, ownScheme); ok {
 		name, original, ok := strings.Cut(rest, "/")
-		if u := r.gateway.named(name); ok && u != nil && !u.NoResources {
-			return u, original
+		i := slices.IndexFunc(r.upstreams, func(u *upstream) bool { return ok && u.Name == name && !u.NoResources })
+		if i < 0 {
+			return nil, ""
 		}
-		return nil, ""
+		return r.upstreams[i], original
 	}
 	if u := r.owner(uri); u != nil {
 		return u, uri
 	}
 	var only *upstream
-	for _, u := range r.gateway.upstreams {
+	for _, u := range r.upstreams {
 		if !u.hasResources() {
 			continue
 		}
@@ -165,6 +221,11 @@ func (r *routes) owner(uri string) *upstream {
 	if u := r.linked.of(uri); u != nil {
 		return u
 	}
+	if r.of != nil { // what upstreams that all share have linked to is in the installation's links
+		if u := r.of.linked.of(uri); u != nil && u.Scope != UserScope {
+			return u
+		}
+	}
 	for _, t := range r.templates {
 		if t.fits.MatchString(uri) {
 			return t.u
@@ -180,7 +241,7 @@ func (r *routes) shown(u *upstream, uri string) string {
 		return uri
 	}
 	escaped := ownScheme + u.Name + "/" + uri
-	if strings.HasPrefix(uri, ownScheme) || r.own(uri) {
+	if strings.HasPrefix(uri, ownScheme) || r.taken.resource(uri) {
 		return escaped
 	}
 	switch r.owner(uri) {
@@ -195,7 +256,7 @@ func (r *routes) shown(u *upstream, uri string) string {
 
 // relink rewrites the links in u's answer so that clients can follow them.
 func (u *upstream) relink(content []mcp.Content) {
-	r := u.g.routes.Load()
+	r := u.g.routed()
 	if r == nil || u.NoResources {
 		return
 	}

@@ -231,13 +231,16 @@ func callerOf(client *mcp.Implementation) contract.Caller {
 }
 
 func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
+	if name, ok := ctx.Value(calledKey{}).(string); ok {
+		req = calling(req, name)
+	}
 	now := s.current.Load()
 	prompt := now.prompts[req.Params.Name]
 	if !open(ctx, s.promptScope(req.Params.Name)) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", req.Params.Name)}
 	}
-	if prompt == nil && now.elsewhere.prompts[req.Params.Name] != nil {
-		return s.promptElsewhere(ctx, now.elsewhere, req)
+	if e := now.elsewhereFor(ctx); prompt == nil && e.prompts[req.Params.Name] != nil {
+		return s.promptElsewhere(ctx, e, req)
 	}
 	if prompt == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", req.Params.Name)}
@@ -266,7 +269,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 		return nil, notFound(req.Params)
 	}
 	if r == nil {
-		return s.readElsewhere(ctx, now.elsewhere, req)
+		return s.readElsewhere(ctx, now.elsewhereFor(ctx), req)
 	}
 	if r.View && !showsViews(req) {
 		return nil, notFound(req.Params)
@@ -336,6 +339,10 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			if call, ok := req.(*mcp.CallToolRequest); ok {
 				ctx, req = s.current.Load().known(ctx, call)
 			}
+		case "prompts/get":
+			if get, ok := req.(*mcp.GetPromptRequest); ok {
+				ctx, req = s.current.Load().knownPrompt(ctx, get)
+			}
 		case "completion/complete":
 			if r, ok := req.(*mcp.CompleteRequest); ok && open(ctx, foreignScope) && s.current.Load().elsewhere.Elsewhere != nil {
 				return s.complete(ctx, r)
@@ -378,11 +385,11 @@ func (s *Server) ready() bool {
 func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result) mcp.Result {
 	switch r := result.(type) {
 	case *mcp.InitializeResult:
-		r.Instructions = s.current.Load().instructions
+		r.Instructions = s.current.Load().instructions(ctx)
 		s.announceCompletion(r.Capabilities)
 		s.http.opened(req.GetSession(), access.Of(ctx).Name)
 	case *mcp.DiscoverResult:
-		r.Instructions = s.current.Load().instructions
+		r.Instructions = s.current.Load().instructions(ctx)
 		s.announceCompletion(r.Capabilities)
 		s.announceTasks(r)
 	case *mcp.CallToolResult:
@@ -396,16 +403,14 @@ func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result)
 		slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
 		r.Tools = current.personal(ctx, s.openTools(ctx, s.toolsFor(req, r.Tools)), r.NextCursor == "")
 	case *mcp.ListResourcesResult:
-		r.Resources = s.openResources(ctx, s.resourcesFor(req, r.Resources))
-		return s.listedElsewhere(req, result)
+		r.Resources = s.openResources(ctx, s.resourcesFor(req, s.current.Load().personalResources(ctx, r)))
+		return s.listedElsewhere(ctx, req, result)
 	case *mcp.ListPromptsResult:
-		r.Prompts = s.openPrompts(ctx, r.Prompts)
-		return s.listedElsewhere(req, result)
+		r.Prompts = s.openPrompts(ctx, s.current.Load().personalPrompts(ctx, r))
+		return s.listedElsewhere(ctx, req, result)
 	case *mcp.ListResourceTemplatesResult:
-		r.ResourceTemplates = s.openTemplates(ctx, r.ResourceTemplates)
-		return s.listedElsewhere(req, result)
-	default:
-		return s.listedElsewhere(req, result)
+		r.ResourceTemplates = s.openTemplates(ctx, s.current.Load().personalTemplates(ctx, r))
+		return s.listedElsewhere(ctx, req, result)
 	}
 	return result
 }

@@ -20,8 +20,6 @@ import (
 type elsewhere struct {
 	*contract.Elsewhere
 	prompts, resources, templates map[string]json.RawMessage
-	// personal holds the keys of entries that callers with names do not see.
-	personal map[string]bool
 }
 
 // publishElsewhere indexes e, which may be nil, in addition to the entries that p
@@ -31,18 +29,10 @@ func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *el
 	if e == nil {
 		return &elsewhere{}
 	}
-	personal := map[string]bool{}
-	for _, list := range [][]contract.Entry{e.Prompts, e.Resources, e.Templates} {
-		for _, one := range list {
-			if one.Personal {
-				personal[one.Key] = true
-			}
-		}
-	}
 	return &elsewhere{
-		Elsewhere: e, personal: personal,
+		Elsewhere: e,
 		prompts: keyed(log, contract.PromptEntry, e.Prompts, func(shown *mcp.Prompt, key string) bool {
-			return shown.Name == key && p.prompts[key] == nil
+			return shown.Name == key && key != anyPrompt && p.prompts[key] == nil
 		}),
 		resources: keyed(log, contract.ResourceEntry, e.Resources, func(shown *mcp.Resource, uri string) bool {
 			at, err := url.Parse(uri)
@@ -80,6 +70,9 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 // that reads of unlisted resources reach readElsewhere. No client sees it.
 const anyURI = "{+deskhand}"
 
+// anyPrompt is the name of a prompt that is registered with the SDK for the same purpose.
+const anyPrompt = "{+deskhand}"
+
 // announceElsewhere updates the SDK's lists of other servers' entries from the
 // old catalog to the new one. It runs after the lists of our own entries have
 // been updated.
@@ -111,10 +104,18 @@ func (s *Server) announceElsewhere(old, next *published) {
 	}
 	switch {
 	case was.Elsewhere == nil && is.Elsewhere != nil:
-		s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{Name: "any", URITemplate: anyURI}, s.readResource)
+		s.announceAny()
 	case was.Elsewhere != nil && is.Elsewhere == nil:
+		s.sdk.RemovePrompts(anyPrompt)
 		s.sdk.RemoveResourceTemplates(anyURI)
 	}
+}
+
+// announceAny registers what stands for entries that the SDK does not know. It notifies
+// clients that the lists have changed.
+func (s *Server) announceAny() {
+	s.sdk.AddPrompt(&mcp.Prompt{Name: anyPrompt}, s.getPrompt)
+	s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{Name: "any", URITemplate: anyURI}, s.readResource)
 }
 
 // decoded decodes an entry that publishElsewhere has already decoded once.
@@ -174,11 +175,12 @@ func (f foreignResult) MarshalJSON() ([]byte, error) {
 
 // listedElsewhere adds other servers' entries to a list, unchanged. The SDK would
 // drop unknown members, and members that are false.
-func (s *Server) listedElsewhere(req mcp.Request, result mcp.Result) mcp.Result {
-	e := s.current.Load().elsewhere
-	if e.Elsewhere == nil {
+func (s *Server) listedElsewhere(ctx context.Context, req mcp.Request, result mcp.Result) mcp.Result {
+	now := s.current.Load()
+	if now.elsewhere.Elsewhere == nil {
 		return result
 	}
+	e := now.elsewhereFor(ctx)
 	switch r := result.(type) {
 	case *mcp.ListPromptsResult:
 		return listed(req, r, "prompts", r.Prompts, e.prompts, func(p *mcp.Prompt) string { return p.Name })
@@ -194,7 +196,7 @@ func listed[T any](req mcp.Request, r mcp.Result, member string, all []*T, shown
 	items := make([]json.RawMessage, 0, len(all))
 	for _, one := range all {
 		raw := shown[key(one)]
-		if key(one) == anyURI {
+		if key(one) == anyURI || key(one) == anyPrompt {
 			continue
 		}
 		if raw == nil { // one of our own
@@ -274,10 +276,11 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	}
 	none := json.RawMessage(`{"values":[]}`)
 	now := s.current.Load()
-	if now.prompts[c.Prompt] != nil { // our own prompts suggest nothing
+	e := now.elsewhereFor(ctx)
+	if now.prompts[c.Prompt] != nil || e.Elsewhere == nil { // our own prompts suggest nothing
 		return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": none}), nil
 	}
-	raw, err := now.elsewhere.Complete(ctx, s.callerOn(asCall(req, "completion/complete", nil, nil, "")), c)
+	raw, err := e.Complete(ctx, s.callerOn(asCall(req, "completion/complete", nil, nil, "")), c)
 	if err != nil {
 		return nil, s.elsewhereError(ctx, "complete", err)
 	}

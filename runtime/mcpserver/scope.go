@@ -60,28 +60,32 @@ func (s *Server) openTools(ctx context.Context, all []*mcp.Tool) []*mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(all), func(t *mcp.Tool) bool { return known[t.Name] != nil && !open(ctx, known[t.Name].Scope) })
 }
 
+// instructions returns the function that returns the instructions for a caller.
+func instructions(c *contract.Catalog) func(context.Context) string {
+	all, some := c.Instructions, c.InstructionsFor
+	return func(ctx context.Context) string {
+		if caller := access.Of(ctx); caller.Name != "" && some != nil {
+			return some(caller.Scopes)
+		}
+		return all
+	}
+}
+
 // openPrompts, openResources and openTemplates do the same for other lists. Entries that
 // are not our own are other servers'.
 func (s *Server) openPrompts(ctx context.Context, all []*mcp.Prompt) []*mcp.Prompt {
-	return slices.DeleteFunc(slices.Clone(all), func(p *mcp.Prompt) bool { return !open(ctx, s.promptScope(p.Name)) || s.anothers(ctx, p.Name) })
+	return slices.DeleteFunc(slices.Clone(all), func(p *mcp.Prompt) bool { return !open(ctx, s.promptScope(p.Name)) })
 }
 
 func (s *Server) openResources(ctx context.Context, all []*mcp.Resource) []*mcp.Resource {
-	return slices.DeleteFunc(slices.Clone(all), func(r *mcp.Resource) bool { return !open(ctx, s.resourceScope(r.URI)) || s.anothers(ctx, r.URI) })
+	return slices.DeleteFunc(slices.Clone(all), func(r *mcp.Resource) bool { return !open(ctx, s.resourceScope(r.URI)) })
 }
 
 func (s *Server) openTemplates(ctx context.Context, all []*mcp.ResourceTemplate) []*mcp.ResourceTemplate {
 	if !open(ctx, foreignScope) {
 		return []*mcp.ResourceTemplate{} // our own resources have no templates
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(t *mcp.ResourceTemplate) bool { return s.anothers(ctx, t.URITemplate) })
-}
-
-// anothers reports whether another server's list entry, by its key, was read with a credential
-// that is not the caller's.
-func (s *Server) anothers(ctx context.Context, key string) bool {
-	e := s.current.Load().elsewhere
-	return access.Of(ctx).Name != "" && e.Elsewhere != nil && e.personal[key]
+	return all
 }
 
 func (s *Server) promptScope(name string) access.Scope {

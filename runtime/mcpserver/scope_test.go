@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -10,23 +11,39 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Lists that were read with the owner's credential are for the owner's agents; the entries of
-// other upstreams are for everyone who may ask.
+// The lists of the installation are for the agents' token; a caller with a name sees the
+// person's, if it may ask.
 func TestListsOfAnotherPersonAreHiddenFromCallersWithNames(t *testing.T) {
 	var changed func()
-	for _, personal := range []bool{true, false} {
-		c := abroad(&changed)
-		for _, list := range [][]contract.Entry{c.Elsewhere.Prompts, c.Elsewhere.Resources, c.Elsewhere.Templates} {
-			list[0].Personal = personal
+	c := abroad(&changed)
+	c.Prompts[0].Scope = access.Docs
+	own := &contract.Elsewhere{Prompts: []contract.Entry{{Key: "up_ada", Published: []byte(`{"name":"up_ada"}`)}, c.Elsewhere.Prompts[0]}}
+	c.ElsewhereOf = func(_ context.Context, person string) *contract.Elsewhere {
+		return map[string]*contract.Elsewhere{"ada": own}[person]
+	}
+	s := newServer(t, Options{}, c)
+	for who, c := range map[string]struct {
+		caller access.Caller
+		want   []string
+	}{
+		"the agents' token":             {access.Caller{Level: access.Agents}, []string{"guides/ask", "up_greet", "demo://a", "demo://item/{id}"}},
+		"ada":                           {access.Caller{Name: "ada", Scopes: access.Scopes}, []string{"guides/ask", "up_ada", "up_greet"}},
+		"ada without the scope":         {access.Caller{Name: "ada", Scopes: []access.Scope{access.Docs}}, []string{"guides/ask"}},
+		"bob, whose gateway has closed": {access.Caller{Name: "bob", Scopes: access.Scopes}, []string{"guides/ask"}},
+	} {
+		ctx, now := access.With(t.Context(), c.caller), s.current.Load()
+		var got []string
+		for _, p := range s.openPrompts(ctx, now.personalPrompts(ctx, &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{{Name: "guides/ask"}, {Name: "up_greet"}}})) {
+			got = append(got, p.Name)
 		}
-		s := newServer(t, Options{}, c)
-		for who, caller := range map[string]access.Caller{"the agents' token": {Level: access.Agents}, "ada": {Name: "ada", Scopes: access.Scopes}} {
-			ctx := access.With(context.Background(), caller)
-			n := len(s.openPrompts(ctx, []*mcp.Prompt{{Name: "up_greet"}})) + len(s.openResources(ctx, []*mcp.Resource{{URI: "demo://a"}})) +
-				len(s.openTemplates(ctx, []*mcp.ResourceTemplate{{URITemplate: "demo://item/{id}"}}))
-			if want := map[bool]int{true: 0, false: 3}[personal && caller.Name != ""]; n != want {
-				t.Errorf("personal %v: %s sees %d of 3 entries, want %d", personal, who, n, want)
-			}
+		for _, r := range s.openResources(ctx, now.personalResources(ctx, &mcp.ListResourcesResult{Resources: []*mcp.Resource{{URI: "demo://a"}}})) {
+			got = append(got, r.URI)
+		}
+		for _, r := range s.openTemplates(ctx, now.personalTemplates(ctx, &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{{URITemplate: "demo://item/{id}"}}})) {
+			got = append(got, r.URITemplate)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s sees %q, want %q", who, got, c.want)
 		}
 	}
 }

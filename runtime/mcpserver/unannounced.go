@@ -16,8 +16,8 @@ func (p *published) announced(name string) bool {
 	return t != nil && !t.Unannounced
 }
 
-// calledKey is the context key for the name of an unannounced or a person's tool that is being
-// called. The SDK passes only the context to a handler.
+// calledKey is the context key for the name of an unannounced or a person's tool, or a person's
+// prompt, that is being called. The SDK passes only the context to a handler.
 type calledKey struct{}
 
 // known returns the call in a form for which the SDK finds a handler.
@@ -27,6 +27,23 @@ func (p *published) known(ctx context.Context, req *mcp.CallToolRequest) (contex
 		return ctx, req
 	}
 	return context.WithValue(ctx, calledKey{}, name), renamed(req, p.standIn)
+}
+
+// knownPrompt does the same for a prompt.
+func (p *published) knownPrompt(ctx context.Context, req *mcp.GetPromptRequest) (context.Context, *mcp.GetPromptRequest) {
+	name := req.Params.Name
+	if p.elsewhere.Elsewhere == nil || p.prompts[name] != nil || p.elsewhere.prompts[name] != nil {
+		return ctx, req
+	}
+	return context.WithValue(ctx, calledKey{}, name), calling(req, anyPrompt)
+}
+
+// calling returns a copy of req that gets another prompt.
+func calling(req *mcp.GetPromptRequest, name string) *mcp.GetPromptRequest {
+	copied, params := *req, *req.Params
+	params.Name = name
+	copied.Params = &params
+	return &copied
 }
 
 // renamed returns a copy of req that calls another tool.

@@ -49,10 +49,10 @@ func TestAnArrivalSetsWhatTheGroupsAllow(t *testing.T) {
 		if err != nil || !ok || !slices.Equal(c.Scopes, dev.Scopes) || !slices.Equal(c.Roles, dev.Roles) || c.Sees("p") || !c.Sees("q") || c.Sees("own") {
 			t.Errorf("ada is %+v, %v %v", c, ok, err)
 		}
-		if b, err := r.Boundary(ctx, "bob"); err != nil || b.Sees("p") || !b.Sees("own") {
+		if b, err := r.Named(ctx, "bob"); err != nil || b.Sees("p") || !b.Sees("own") {
 			t.Errorf("bob, in no group for p, sees %+v, %v", b, err)
 		}
-		if b, err := r.Boundary(ctx, "eve"); err != nil || b.Sees("p") || b.Sees("q") {
+		if b, err := r.Named(ctx, "eve"); err != nil || b.Sees("p") || b.Sees("q") {
 			t.Errorf("p and q are open: %+v, %v", b, err)
 		}
 		if _, err := arrive(Arrival{Subject: "1", Name: "ada"}); code(err) != NotAllowed {

@@ -19,7 +19,7 @@ func TestMembersOfProjects(t *testing.T) {
 		}
 		sees := func(name string) (all []string) {
 			t.Helper()
-			b, err := r.Boundary(ctx, name)
+			b, err := r.Named(ctx, name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,12 +142,12 @@ func TestARemovedPersonKnowsOfNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, project := range []string{"p", "open", ""} {
-				if b, err := r.Boundary(t.Context(), n.Name); err != nil || b.Sees(project) {
+				if b, err := r.Named(t.Context(), n.Name); err != nil || b.Sees(project) {
 					t.Errorf("%s sees %q: %+v, %v", n.Name, project, b, err)
 				}
 			}
 		}
-		if b, err := r.Boundary(t.Context(), "mapped"); err != nil || b.Sees("p") || !b.Sees("open") || !b.Sees("") {
+		if b, err := r.Named(t.Context(), "mapped"); err != nil || b.Sees("p") || !b.Sees("open") || !b.Sees("") {
 			t.Errorf("a surface's person: %+v, %v", b, err)
 		}
 	})

@@ -505,27 +505,27 @@ func (r *Register) Person(ctx context.Context, name string) (p Person, err error
 	return p, err
 }
 
-// Boundary returns which projects a name knows of, also if it is no person's: surfaces have
-// people of their own. A person who was removed knows of nothing.
-func (r *Register) Boundary(ctx context.Context, name string) (b access.Boundary, err error) {
+// Named returns what a name may do on a surface that has people of its own, for example
+// Slack. A person may do what the person's browsers may, and one who was removed nothing. The
+// name of nobody may answer in projects without members.
+func (r *Register) Named(ctx context.Context, name string) (c access.Caller, err error) {
 	err = r.db.View(ctx, func(tx *store.Tx) error {
 		p, err := find(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		if p != nil && p.removed != 0 {
-			b = access.Boundary{Confined: true}
-			return nil
-		}
 		all, err := members(ctx, tx)
-		if p == nil {
-			b = all.Boundary(name, false)
-		} else {
-			b = all.Boundary(p.Name, p.Guest)
+		switch {
+		case p == nil:
+			c = access.Caller{Name: name, Scopes: []access.Scope{access.Answer}, Boundary: all.Boundary(name, false)}
+		case p.removed != 0:
+			c = access.Caller{Name: p.Name, Boundary: access.Boundary{Confined: true}}
+		default:
+			c = callerOf(p, all)
 		}
 		return err
 	})
-	return b, err
+	return c, err
 }
 
 // Session returns the caller of a browser in which a person signed in with an

@@ -586,6 +586,9 @@ type PatchQuery struct {
 	Paths     []string // 1 to 100 files or folders
 	MaxBytes  int      // 0 means 200 KiB; more than 2 MiB is blocked
 	Force     bool     // ignores the guard
+	// Exact asks for a patch that git apply accepts: up to 64 MiB, with the contents of
+	// binary files, and not always UTF-8. MaxBytes is ignored.
+	Exact bool
 }
 
 // Patch is the output of git diff for some files.

@@ -61,15 +61,11 @@ func (s *Server) toProvider() http.Handler {
 			http.Redirect(w, r, strings.TrimSuffix(p.Address, "/")+oidcPath+"?again=1&to="+url.QueryEscape(to), http.StatusSeeOther)
 			return
 		}
-		if s.tooMany(w, r) {
-			return
-		}
 		address, flow, err := p.Start(r.Context(), p.callback(), to)
 		if err != nil {
 			s.notSignedIn(w, r, err)
 			return
 		}
-		s.tries.give(r.RemoteAddr)
 		data, err := json.Marshal(flow)
 		if err != nil {
 			s.notSignedIn(w, r, err)
@@ -116,32 +112,34 @@ func (s *Server) fromProvider() http.Handler {
 			s.notSignedIn(w, r, fault.New("wrong_host", "sessions do not begin at this host", "set public_url to an address that is not this machine's"))
 			return
 		}
-		if s.tooMany(w, r) {
+		flow := s.flowOf(r)
+		begun := flow.State != ""
+		if begun && s.tooMany(w, r) {
 			return
 		}
-		flow := s.flowOf(r)
 		who, err := p.Finish(r.Context(), p.callback(), flow, signin.Returned{State: r.FormValue("state"), Code: r.FormValue("code"), Issuer: r.FormValue("iss"), Error: r.FormValue("error")})
 		name, turn := "", int64(0)
 		if err == nil {
 			name, turn, err = p.Arrive(r.Context(), who)
 		}
-		if f := fault.Of(err); f != nil && !f.Retryable {
+		if f := fault.Of(err); f != nil && !f.Retryable && (begun || s.links.take(r.RemoteAddr, time.Now()) == 0) {
 			s.note(r, noteSignIn, noteNobody, access.ByOIDC, noteWrong)
 		}
 		if err != nil {
 			s.notSignedIn(w, r, err)
 			return
 		}
-		s.tries.give(r.RemoteAddr)
+		s.flows.give(r.RemoteAddr)
 		s.setFlow(w, r, "", time.Unix(1, 0))
 		s.beginFor(w, r, fmt.Sprintf("%s-%d-%s", newSessionID(access.ByOIDC), turn, name), min(s.opts.People.sessionTime(), providerTime))
 		http.Redirect(w, r, cmp.Or(page.Local(flow.To), "/"), http.StatusSeeOther)
 	})
 }
 
-// tooMany counts a sign-in until it has succeeded, and refuses it if there were too many.
+// tooMany counts a sign-in that a browser began here until it has succeeded, and refuses it if
+// there were too many, before it reaches the provider.
 func (s *Server) tooMany(w http.ResponseWriter, r *http.Request) bool {
-	wait := s.tries.take(r.RemoteAddr, time.Now())
+	wait := s.flows.take(r.RemoteAddr, time.Now())
 	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 		s.showLogin(w, r, http.StatusTooManyRequests, loginPage{To: "/", Trouble: "Too many sign-ins failed. Please wait a minute."})

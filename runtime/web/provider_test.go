@@ -269,8 +269,8 @@ func TestTheHeaderOfAProxy(t *testing.T) {
 	}
 }
 
-// Sign-ins that fail are limited before they are written down or reach the provider. Those
-// that succeed are not.
+// Sign-ins that fail are limited before they are written down or their answers reach the
+// provider. Those that succeed are not.
 func TestSignInsThatFailAreLimited(t *testing.T) {
 	s := signsIn(t)
 	for range 2 * triesOfAddress {
@@ -288,8 +288,24 @@ func TestSignInsThatFailAreLimited(t *testing.T) {
 			t.Fatalf("sign-in %d: %d %s", n, status, body)
 		}
 	}
-	if status, _ := s.opens(t, s.window(t), "/login/oidc/callback?state=x"); status != http.StatusTooManyRequests {
-		t.Errorf("the callback: %d", status)
+}
+
+// Behind a proxy, all strangers have its address. What they can send without the provider locks
+// nobody out: wrong keys, and returns from sign-ins that no browser began here.
+func TestAttackDoorsGuessingLocksNoSignInWithTheProviderOut(t *testing.T) {
+	s := signsIn(t)
+	stranger := s.window(t)
+	_, page := s.opens(t, stranger, "/login")
+	form := url.Values{"token": {formToken.FindStringSubmatch(page)[1]}, "key": {"a-guess-a-guess-a-guess"}}
+	for range triesOfAddress + 1 {
+		posts(t, stranger, "http://desk.example/login", form)
+		s.opens(t, stranger, "/login/oidc/callback?state=x&code=y")
+	}
+	if response := posts(t, stranger, "http://desk.example/login", form); response.StatusCode != http.StatusTooManyRequests {
+		t.Fatalf("the wrong key is answered %s, so the test shows nothing", response.Status)
+	}
+	if status, body := s.opens(t, s.window(t), "/login/oidc?to=%2Fany"); body != "welcome carol by oidc" {
+		t.Errorf("a sign-in meanwhile: %d %s", status, body)
 	}
 }
 
@@ -320,7 +336,7 @@ func TestRefusedSignInsAreNoted(t *testing.T) {
 	for range 2 * triesOfAddress {
 		s.opens(t, s.window(t), "/login/oidc/callback?state=x")
 	}
-	if n := len(s.noted.all); n != triesOfAddress {
-		t.Errorf("%d notes, want the limit %d", n, triesOfAddress)
+	if n, want := len(s.noted.all), refusals-1+triesOfAddress; n != want { // the first one was of this kind
+		t.Errorf("%d notes, want %d: those before, and %d of this kind", n, want, triesOfAddress)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Limits for wrong secrets: how many keys may be tried on the sign-in page, and how
-// many sign-ins with a provider may fail or be unfinished within a window, and how many wrong secrets programs may send. Single-use
-// links and programs' correct secrets are not counted. An attacker who reaches
-// the limit therefore locks nobody out.
+// Limits for wrong secrets, each counted by itself: how many keys may be tried on the
+// sign-in page within a window, how many sign-ins with a provider may fail at the provider,
+// and how many wrong secrets programs may send. Single-use links and programs' correct secrets
+// are not counted, so that a guesser locks out nobody who has one.
 const (
 	triesWindow    = time.Minute
 	triesOfAddress = 10

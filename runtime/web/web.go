@@ -158,7 +158,8 @@ type Server struct {
 	handler   http.Handler
 	tries     tries // keys tried on the sign-in page
 	wrong     tries // wrong secrets from programs
-	links     tries // wrong sign-in links that are in the audit log
+	flows     tries // sign-ins with a provider that were begun here and did not succeed
+	links     tries // wrong sign-in links, and returns from a provider, that are in the audit log
 	lasting   lasting
 	loginPage *template.Template
 	bodies    *semaphore.Weighted // remaining budget for the running requests' bodies, in bytes

@@ -177,7 +177,7 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 	}
 	if !r.Ended() {
 		c, err := q.hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers,
-			By: "assumed", Roles: r.Audience.Roles, Channel: "cli"})
+			By: elicit.ByAssumed, Roles: r.Audience.Roles, Channel: "cli"})
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (q *quest) askThrough(ctx context.Context, r elicit.Request, assumed map[st
 		return q.nobody(r)
 	case err != nil && asked.ID == "":
 		return err
-	case err == nil && asked.Completion != nil && asked.Completion.By == "assumed":
+	case err == nil && asked.Completion != nil && asked.Completion.By == elicit.ByAssumed:
 		q.Tell("no one could be asked, so this is the assumed answer")
 	case err == nil && detach:
 		return q.id(asked, nil)

@@ -215,7 +215,7 @@ func assume(ctx context.Context, hub *elicit.Hub, r elicit.Request, answers map[
 	}
 	if !r.Ended() {
 		c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers,
-			By: "assumed", Roles: r.Audience.Roles, Channel: "cli"})
+			By: elicit.ByAssumed, Roles: r.Audience.Roles, Channel: "cli"})
 		if err != nil {
 			return err
 		}

@@ -146,13 +146,26 @@ func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Act
 	return a, nil
 }
 
+// get reads a request for a person. The person may have lost its project since the message was
+// posted, and the form would show what was said since.
+func (h *handler) get(ctx context.Context, id, principal string) (r elicit.Request, err error) {
+	if r, err = h.hub.Get(ctx, id); err != nil {
+		return r, err
+	}
+	sees, err := h.hub.Sees(ctx, principal, r.Context.ProjectID)
+	if err == nil && !sees {
+		err = fault.New(elicit.UnknownRequest, "You do not see this project any more.", "Ask a member of the project.")
+	}
+	return r, err
+}
+
 // press handles a pressed button or menu item in a message.
 func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.BlockAction) error {
 	action, err := h.actor(c, elicit.Action{Type: elicit.CompletedBy, RequestID: a.BlockID, Response: elicit.Accept})
 	if err != nil || a.ActionID == opLink {
 		return err
 	}
-	r, err := h.hub.Get(ctx, a.BlockID)
+	r, err := h.get(ctx, a.BlockID, action.By)
 	if err != nil {
 		return err
 	}
@@ -228,7 +241,7 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 	if err != nil {
 		return // a submit reports the error
 	}
-	r, err := h.hub.Get(ctx, action.RequestID)
+	r, err := h.get(ctx, action.RequestID, action.By)
 	if err != nil {
 		return
 	}
@@ -264,7 +277,7 @@ func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 	if err != nil {
 		return told(err)
 	}
-	r, err := h.hub.Get(ctx, action.RequestID)
+	r, err := h.get(ctx, action.RequestID, action.By)
 	if err != nil {
 		return told(err)
 	}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/outbox"
@@ -34,11 +36,16 @@ func people() []Person {
 // peer returns a hub over the store at a place.
 func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 	t.Helper()
+	return peerWith(t, place, elicit.Options{})
+}
+
+func peerWith(t *testing.T, place string, o elicit.Options) (*store.DB, *elicit.Hub) {
+	t.Helper()
 	db, err := store.Open(context.Background(), place, elicit.Schema(), outbox.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := elicit.New(db, elicit.Options{})
+	hub := elicit.New(db, o)
 	t.Cleanup(func() { hub.Close(); db.Close() })
 	return db, hub
 }
@@ -46,7 +53,12 @@ func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 // at starts a surface over the store at a place. stop ends it and waits.
 func at(t *testing.T, place string, s *slacktest.Slack) (hub *elicit.Hub, stop func()) {
 	t.Helper()
-	db, hub := peer(t, place)
+	return atWith(t, place, s, elicit.Options{})
+}
+
+func atWith(t *testing.T, place string, s *slacktest.Slack, o elicit.Options) (hub *elicit.Hub, stop func()) {
+	t.Helper()
+	db, hub := peerWith(t, place, o)
 	surface, err := New(db, hub, Options{Channel: slacktest.Channel, People: people(), AppToken: slacktest.AppToken,
 		BotToken: slacktest.BotToken, API: s.API(), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), lease: testLease})
 	if err != nil {
@@ -190,6 +202,46 @@ func TestWhoMayNotAnswerIsToldSo(t *testing.T) {
 			})
 			if got := now(t, hub, r); got.Accepted() && got.Completion.By != "bob" {
 				t.Errorf("answered by %+v", got.Completion)
+			}
+		})
+	}
+}
+
+// The settings still name a person who may not answer any more, or has lost the project since
+// the message was posted.
+func TestAttackDoorsSlackOfWhoLostRights(t *testing.T) {
+	s := slacktest.New(t)
+	var may atomic.Pointer[access.Caller]
+	may.Store(&access.Caller{Name: "ann", Scopes: []access.Scope{access.Answer}})
+	hub, _ := atWith(t, t.TempDir(), s, elicit.Options{Caller: func(context.Context, string) (access.Caller, error) { return *may.Load(), nil }})
+	for name, now := range map[string]access.Caller{
+		"the scope":   {Name: "ann", Scopes: []access.Scope{access.Docs}},
+		"the project": {Name: "ann", Scopes: []access.Scope{access.Answer}, Boundary: access.Boundary{Projects: []string{"p"}}},
+		"everything":  {Name: "ann", Boundary: access.Boundary{Confined: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			may.Store(&access.Caller{Name: "ann", Scopes: []access.Scope{access.Answer}})
+			r := confirm("Before " + name + "?")
+			r.Context.ProjectID = "p"
+			r = open(t, hub, r)
+			m, views, told := shown(t, s, r, "Before"), len(s.Views()), len(s.Whispers())
+			may.Store(&now)
+			for _, press := range [][2]string{{opYes, ""}, {opDecline, ""}, {opMore, opCancel}} {
+				s.Press(t, ann, m, press[0], press[1])
+				told++
+				s.Until(t, "a refusal of "+press[0], patience, func() bool { return len(s.Whispers()) == told })
+			}
+			if name != "the scope" { // whoever sees the project may read the form
+				s.Press(t, ann, m, opForm, "")
+				told++
+				s.Until(t, "a refusal of the form", patience, func() bool { return len(s.Whispers()) == told })
+				if got := len(s.Views()); got != views {
+					t.Errorf("the form was opened")
+				}
+			}
+			got, err := hub.Get(t.Context(), r.ID)
+			if err != nil || got.Status != elicit.Open || !got.Deadline.Equal(r.Deadline.Time) {
+				t.Errorf("the question is %+v, %v", got, err)
 			}
 		})
 	}

@@ -224,7 +224,7 @@ export const stories = {
   async 'plan: a template, and a file named by @'(desk) {
     await work(desk, { 'web/header.css': 'a {}\n' })
     const plain = await desk.window('/work', { javaScriptEnabled: false, ...phone })
-    await plain.getByText('New task').click()
+    await plain.locator('summary', { hasText: 'New task' }).click()
     await plain.getByLabel('What to do').fill('Release')
     await plain.getByLabel('Details for the agent').fill('Bump the version.')
     await plain.getByRole('button', { name: 'Save as a template' }).click()

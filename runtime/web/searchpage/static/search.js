@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
-  const form = $(".ask"), field = $("#q"), found = $("#found");
+  const form = $(".ask"), field = $("#q"), found = $("#found"), said = $("#said");
 
   // ---- search while one types: the address is that of the search
   let timer, asking;
