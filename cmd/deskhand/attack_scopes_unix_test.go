@@ -138,9 +138,27 @@ func TestAttackDoorsEveryToolWithEveryScope(t *testing.T) {
 		}
 		return access.Ask // of an upstream
 	}
+	advised := func(token string) string {
+		_, body := s.asks(token, "server/discover", "", "")
+		var got struct{ Result struct{ Instructions string } }
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatalf("%v %.300s", err, body)
+		}
+		return got.Result.Instructions
+	}
+	all := advised(bearer)
 	for _, scope := range access.Scopes {
 		token := bobsToken(t, state, string(scope))
 		seen := listed(token)
+		instructions := advised(token)
+		for name := range installation.Tools {
+			if !slices.Contains(seen, name) && strings.Contains(instructions, name) {
+				t.Errorf("with %s, the instructions name %s, which is not listed: %s", scope, name, instructions)
+			}
+		}
+		if lead := map[access.Scope]string{access.Docs: "search_docs", access.Ask: "ask_user", access.WorkStart: "start_task_attempt", access.WorkLand: "land_attempt"}[scope]; !strings.Contains(instructions, lead) || !strings.Contains(all, lead) {
+			t.Errorf("with %s, the instructions do not name %s: %q", scope, lead, instructions)
+		}
 		for _, name := range every {
 			may := scopeOf(name) == scope
 			if slices.Contains(seen, name) != may {

@@ -109,6 +109,7 @@ var workHints = fault.Hints{
 	tasks.NothingToUndo:         "check its state: deskhand tasks show {attempt}",
 	tasks.NoDevServer:           "set its command: deskhand tasks project set {project} --dev-server 'npm run dev'",
 	tasks.DevServerRunning:      "stop it first: deskhand tasks dev {attempt} --stop",
+	tasks.PullClosed:            asSaid,
 	tasks.NoPull:                "open one: deskhand tasks pr {attempt}",
 	tasks.NotVisited:            "check it out there first: deskhand tasks checkout {attempt}",
 	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
@@ -127,6 +128,7 @@ var workHints = fault.Hints{
 	// Pull requests.
 	worktree.RemoteMissing: asSaid,
 	worktree.PushRefused:   asSaid,
+	worktree.RemoteMoved:   "fetch and merge them: deskhand tasks checkout {attempt}; git pull --no-rebase {remote} {branch}; deskhand tasks release {attempt}",
 	forge.ForgeUnknown:     "set it (github, gitlab or gitea): deskhand tasks project set {project} --forge NAME",
 	forge.ForgeNoToken:     asSaid,
 	forge.ForgeRefused:     asSaid,

@@ -17,7 +17,9 @@ func tasksCommand(a *app) *cobra.Command {
 		Short: "Run coding agents on tasks, each attempt on its own branch",
 		Long: "Run coding agents on tasks. A project has git repositories, a task describes the work, and an attempt is\n" +
 			"one agent working on it, on its own branch and in its own folder. You can shorten IDs to their last\n" +
-			"characters, as lists show them, or their first ones; newest is the newest task or attempt. A command that takes an attempt also accepts a task, and then uses its newest attempt.",
+			"characters, as lists show them, or their first ones; newest is the newest task or attempt of this\n" +
+			"repository's project or, outside of a project, of all. A command that takes an attempt also\n" +
+			"accepts a task, and then uses its newest attempt.",
 		Example: "  deskhand tasks project add . --name shop\n  deskhand tasks add 'Round prices to cents'\n" +
 			"  deskhand tasks start 3f9c1a --executor claude --follow\n  deskhand tasks diff 3f9c1a",
 		Args: arguments(1, 1000, "a command"),

@@ -148,6 +148,65 @@ func TestAPullRequestFromPromptToMerge(t *testing.T) {
 	}
 }
 
+// A reviewer commits to the branch, as with the forge's "commit suggestion": nothing of
+// hers is overwritten, and the hint's commands bring it in. A pull request that was closed
+// stays closed until there are new commits, or until it is reopened there.
+func TestAPullRequestThatPeopleChangeOnTheForge(t *testing.T) {
+	repo, task := onTask(t)
+	f, bare := forgetest.New(t), remoteOf(t, repo)
+	done(t, repo, "tasks", "project", "set", "shop", "--forge", "github", "--forge-url", f.URL+"/github")
+	if got := deskhand(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", "write a.txt one", "--follow"); got.code != 0 {
+		t.Fatalf("start: %+v", got)
+	}
+	t.Setenv("GH_TOKEN", "")
+	t.Setenv("GITHUB_TOKEN", "")
+	if got := deskhand(t, repo, "tasks", "pr", task); strings.Contains(got.stderr, "gh ") {
+		t.Errorf("with an address of the API, gh is not used, so nobody should install it: %s", got.stderr)
+	}
+	t.Setenv("GH_TOKEN", forgetest.Token)
+	done(t, repo, "tasks", "pr", task)
+	branch := f.Pulls()[0].Head
+	hers := filepath.Join(t.TempDir(), "hers")
+	git(t, repo, "clone", "-q", "-b", branch, bare, hers)
+	git(t, hers, "commit", "-q", "--allow-empty", "-m", "Her suggestion")
+	git(t, hers, "push", "-q")
+	done(t, repo, "tasks", "say", task, "write b.txt two", "--follow")
+	refused := deskhand(t, repo, "tasks", "pr", task)
+	_, commands, ok := strings.Cut(refused.stderr, "fetch and merge them: ")
+	if refused.code == 0 || !ok {
+		t.Fatalf("over her commit: %+v", refused)
+	}
+	for _, command := range strings.Split(strings.TrimSpace(commands), "; ") {
+		switch words := strings.Fields(command); words[0] {
+		case "git":
+			git(t, repo, words[1:]...)
+		case "deskhand":
+			done(t, repo, words[1:]...)
+		}
+	}
+	done(t, repo, "tasks", "pr", task)
+	if said := git(t, bare, "log", "--format=%s", branch); !strings.Contains(said, "Her suggestion") || len(f.Pulls()) != 1 {
+		t.Errorf("after the merge, the remote has\n%s", said)
+	}
+	if got := deskhand(t, repo, "tasks", "pr", task, "--title", "Prices"); got.code != 0 || !strings.Contains(got.stderr, "#1 was already open") {
+		t.Errorf("a title for one that is open: %+v", got)
+	}
+
+	f.Change(1, func(p *forgetest.Pull) { p.Closed = true })
+	if got := deskhand(t, repo, "tasks", "pr", task); got.code != 0 || !strings.Contains(got.stdout, "#1 closed") || len(f.Pulls()) != 1 {
+		t.Errorf("closed there: %+v; the forge has %+v", got, f.Pulls())
+	}
+	f.Change(1, func(p *forgetest.Pull) { p.Closed = false })
+	if out := done(t, repo, "tasks", "pr", task); !strings.Contains(out, "#1 open") {
+		t.Errorf("reopened there: %s", out)
+	}
+	f.Change(1, func(p *forgetest.Pull) { p.Closed = true })
+	done(t, repo, "tasks", "say", task, "write c.txt three", "--follow")
+	if out := done(t, repo, "tasks", "pr", task); !strings.Contains(out, "#2 open") || len(f.Pulls()) != 2 {
+		t.Errorf("with new work: %s; the forge has %+v", out, f.Pulls())
+	}
+}
+
 // pathWithout is the path without some programs, which are shadowed by nothing.
 func pathWithout(t *testing.T, programs ...string) string {
 	t.Helper()

@@ -12,6 +12,8 @@ func TestRunAsksWhatBecomesOfTheWork(t *testing.T) {
 	dir := inRepository(t)
 	p := sits(t, nil, nil, "tasks", "run", "--agent", "fake", "write b.txt two")
 	p.sees("[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
+	p.types("z\n")
+	p.sees(`"z" is none of the letters in brackets`)
 	p.types("s\n")
 	p.sees("say: ")
 	p.types("write c.txt three\n")

@@ -80,7 +80,7 @@ func build() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"deskhand.css", "manual.css", "bell.svg"} {
+	for _, name := range []string{"deskhand.css", "manual.css", "copy.js", "bell.svg"} {
 		files["static/"+name] = []byte(shell.File(name))
 	}
 	for _, name := range []string{"site.js"} {

@@ -498,3 +498,23 @@ func checkScored(t *testing.T, r *Reader, found []Scored) {
 		seen[s.Chunk] = true
 	}
 }
+
+func TestNamesAreThoseOfChunkAndPage(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, corpus(40))
+	r := reopen(t, dir)
+	for i := range r.Len() {
+		chunk, err := r.Chunk(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := r.Page(chunk.Page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := r.Names(i)
+		if err != nil || string(names.Heading) != chunk.Heading || string(names.Title) != page.Title || string(names.Breadcrumb) != chunk.Breadcrumb || names.Level != chunk.Level {
+			t.Fatalf("Names(%d) = %q, %q, %q, %d, %v; want those of %+v and %q", i, names.Heading, names.Title, names.Breadcrumb, names.Level, err, chunk, page.Title)
+		}
+	}
+}

@@ -21,8 +21,9 @@ func (d Damage) Unwrap() error { return d.Fault }
 // laterChecks lets one goroutine at a time compare sections of an artifact with their
 // checksums.
 type laterChecks struct {
-	mu  sync.Mutex
-	dir string
+	mu    sync.Mutex
+	dir   string
+	whole bool // whether no section was compared when the artifact was opened
 }
 
 // groupChecks says which sections of a group were compared with their checksums.
@@ -30,6 +31,16 @@ type groupChecks struct {
 	all  *laterChecks
 	file io.ReaderAt
 	done [sectionCount]atomic.Bool
+}
+
+// newChecks returns the checks that are left for a group: all, or that of the full text,
+// which is a third of what Open would compare and which only unknown words need.
+func newChecks(later *laterChecks, file io.ReaderAt) *groupChecks {
+	c := &groupChecks{all: later, file: file}
+	for section := range c.done {
+		c.done[section].Store(!later.whole && section != lexicalSection)
+	}
+	return c
 }
 
 // checkBuffers holds reusable memory for reading sections.

@@ -53,9 +53,14 @@ func readings(r *Reader) (all []any) {
 	return all
 }
 
-// Whatever is damaged, an artifact whose checksums are compared later gives the same
-// answer as before, or says that it is damaged.
+// Whatever is damaged, an artifact whose checksums are compared later, all or those of
+// dictionaries, gives the same answer as before, or says that it is damaged.
 func TestDamageFoundLaterIsNoAnswer(t *testing.T) {
+	t.Run("all", func(t *testing.T) { checkDamage(t, (*Description).Open) })
+	t.Run("dictionaries", func(t *testing.T) { checkDamage(t, func(d *Description) (*Reader, error) { return Open(d.dir) }) })
+}
+
+func checkDamage(t *testing.T, openIt func(*Description) (*Reader, error)) {
 	dir := t.TempDir()
 	m, _ := buildWith(t, dir, embedded(corpus(3), 10), testModel)
 	path := filepath.Join(dir, m.Index.Path)
@@ -69,7 +74,7 @@ func TestDamageFoundLaterIsNoAnswer(t *testing.T) {
 	}
 	open := func() []any {
 		t.Helper()
-		r, err := d.Open()
+		r, err := openIt(d)
 		if err != nil {
 			return nil
 		}

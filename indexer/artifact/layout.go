@@ -179,10 +179,11 @@ func (e *entry) vectorsFit(dimensions int) bool {
 const checkBuffer = 128 << 10
 
 // checkSections compares all sections with their checksums, except the blocks and
-// the text section, which contain checksums themselves. It reads the file instead of
+// the text section, which contain checksums themselves. Without dictionaries, it also
+// leaves out the full text. It reads the file instead of
 // the mapping, because pages read through the mapping would count as memory of this
 // process.
-func (l *layout) checkSections(file io.ReaderAt) error {
+func (l *layout) checkSections(file io.ReaderAt, dictionaries bool) error {
 	errs := make([]error, len(l.groups)+1) // the last error is for the parts after the groups
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -191,7 +192,7 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 			buf := make([]byte, checkBuffer)
 			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
 				if i < len(l.groups) {
-					errs[i] = l.groups[i].check(file, buf)
+					errs[i] = l.groups[i].check(file, buf, dictionaries)
 				} else if err := l.twins.check(file, buf); err != nil {
 					errs[i] = fmt.Errorf("duplicate vectors: %w", err)
 				} else if err := l.weights.check(file, buf); err != nil {
@@ -209,9 +210,9 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 	return nil
 }
 
-func (e *entry) check(file io.ReaderAt, buf []byte) error {
+func (e *entry) check(file io.ReaderAt, buf []byte, dictionaries bool) error {
 	for i, s := range e.sections {
-		if i == blockSection || i == textSection {
+		if i == blockSection || i == textSection || i == lexicalSection && !dictionaries {
 			continue
 		}
 		if err := s.check(file, buf); err != nil {

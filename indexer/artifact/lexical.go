@@ -64,6 +64,7 @@ type lexical struct {
 	measure sync.Once // computes norms
 	all     *[]group  // the groups, for their lengths
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)
+	filter  termFilter
 }
 
 // lexicalGroup is the lexical index of one group. first is the group's first
@@ -84,7 +85,7 @@ func newLexical(all *[]group) *lexical {
 
 // open adds a group that has chunks.
 func (l *lexical) open(g *group) error {
-	if g.unchecked == nil {
+	if g.unchecked == nil || g.unchecked.done[postingSection].Load() {
 		if err := checkPostings(g.bytes(postingSection)); err != nil {
 			return fmt.Errorf("read postings: %w", err)
 		}
@@ -149,6 +150,9 @@ type Postings struct {
 // Postings looks up a term. If no chunk contains the term, it returns postings
 // without chunks.
 func (r *Reader) Postings(term string) (*Postings, error) {
+	if r.lexical.filter.lacks(HashTerm(term)) {
+		return noPostings, nil
+	}
 	var p *Postings
 	hash := hashTerm(term)
 	for i := range r.lexical.groups {
@@ -206,6 +210,10 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 // AllSimilar returns all terms that Similar chooses from, each with the number of chunks
 // that contain it.
 func (r *Reader) AllSimilar(term string) (map[string]uint64, error) {
+	f := &r.lexical.filter
+	if f.learn(r); f.plainOnly(term) {
+		return r.similarBy(f, term)
+	}
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
 		return nil, err

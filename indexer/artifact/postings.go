@@ -246,8 +246,12 @@ func appendColumnPostings(into []posting, column []byte) []posting {
 
 // HashTerm returns the hash of a term that EachTerm passes on. It has 64 bits, so that
 // no two terms of many indexes have the same one.
-func HashTerm(term string) uint64 {
-	h := uint64(14695981039346656037)
+func HashTerm[text string | []byte](term text) uint64 { return hashMore(hashStart, term) }
+
+const hashStart = 14695981039346656037
+
+// hashMore continues an FNV-1a hash.
+func hashMore[text string | []byte](h uint64, term text) uint64 {
 	for i := 0; i < len(term); i++ {
 		h = (h ^ uint64(term[i])) * 1099511628211
 	}
@@ -256,22 +260,17 @@ func HashTerm(term string) uint64 {
 
 // EachTerm calls visit for each term of each group, in no particular order, with the
 // term's hash and the number of the group's chunks that contain it, and with its peak if
-// withPeaks is set: see PeakShare. EachTerm reads the file and not the mapping, because
-// nearly all of what it reads would then count as memory of this process.
+// withPeaks is set: see PeakShare.
 func (r *Reader) EachTerm(withPeaks bool, visit func(hash uint64, chunks int, peak byte)) error {
 	var section []byte
 	var postings []posting
 	for i := range r.lexical.groups {
 		g := &r.lexical.groups[i]
-		s := g.of.sections[postingSection]
-		section = slices.Grow(section[:0], int(s.bytes))[:s.bytes]
-		if _, err := r.at.ReadAt(section, int64(s.offset)); err != nil {
+		var err error
+		if section, err = r.readPostings(section, g); err != nil {
 			return err
 		}
-		if g.of.unchecked != nil && crc32.Checksum(section, castagnoli) != s.crc {
-			return r.damagedBy(mismatch(postingSection))
-		}
-		if err := eachTerm(section, g.chunks, func(hash uint64, l *groupList) (err error) {
+		err = eachTerm(section, g.chunks, func(term []byte, l *groupList) (err error) {
 			peak := byte(0)
 			if withPeaks {
 				if postings, err = l.all(postings[:0], g.chunks); err != nil {
@@ -279,13 +278,28 @@ func (r *Reader) EachTerm(withPeaks bool, visit func(hash uint64, chunks int, pe
 				}
 				peak = peakOf(postings, r.lexical.measured()[g.first:])
 			}
-			visit(hash, l.chunks, peak)
+			visit(HashTerm(term), l.chunks, peak)
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return r.damagedBy(err)
 		}
 	}
 	return nil
+}
+
+// readPostings reads the postings of a group into a buffer. It reads the file and not the
+// mapping, because nearly all of what is read would then count as memory of this process.
+func (r *Reader) readPostings(into []byte, g *lexicalGroup) ([]byte, error) {
+	s := g.of.sections[postingSection]
+	into = slices.Grow(into[:0], int(s.bytes))[:s.bytes]
+	if _, err := r.at.ReadAt(into, int64(s.offset)); err != nil {
+		return into, err
+	}
+	if g.of.unchecked != nil && !g.of.unchecked.done[postingSection].Load() && crc32.Checksum(into, castagnoli) != s.crc {
+		return into, r.damagedBy(mismatch(postingSection))
+	}
+	return into, nil
 }
 
 // PeakShare returns the share of a term's weight that it adds at most to the BM25 score of a
@@ -303,7 +317,7 @@ func peakOf(postings []posting, norms []float32) byte {
 }
 
 // eachTerm visits the terms of the section of a group of n chunks.
-func eachTerm(section []byte, n int, visit func(hash uint64, l *groupList) error) error {
+func eachTerm(section []byte, n int, visit func(term []byte, l *groupList) error) error {
 	if err := checkPostings(section); err != nil {
 		return err
 	}
@@ -317,7 +331,7 @@ func eachTerm(section []byte, n int, visit func(hash uint64, l *groupList) error
 		if err != nil {
 			return err
 		}
-		if err := visit(HashTerm(string(term)), &l); err != nil {
+		if err := visit(term, &l); err != nil {
 			return err
 		}
 		_, used = binary.Uvarint(rest)

@@ -49,7 +49,7 @@ type group struct {
 	data       []byte
 	firstPage  int
 	firstChunk int
-	unchecked  *groupChecks // nil if the sections were checked when the artifact was opened
+	unchecked  *groupChecks // nil if all sections were checked when the artifact was opened
 }
 
 // bytes returns a section. If it does not match its checksum, bytes panics with that
@@ -108,8 +108,9 @@ const openTries = 5
 
 // Open opens the artifact in dir. Expected failures are reported as faults with the
 // code "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
-// "artifact_too_old". Open compares everything except text with its checksums. A block
-// of text is checked when it is read. The method Verify checks every byte.
+// "artifact_too_old". Open compares everything with its checksums except text and
+// dictionaries of words. A block of text is checked when it is read, and a dictionary
+// when a query first has an unknown word. The method Verify checks every byte.
 func Open(dir string) (*Reader, error) {
 	var err error
 	for range openTries {
@@ -188,9 +189,7 @@ func (d *Description) open(later bool) (*Reader, error) {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
 	r := &Reader{dir: dir, meta: d.meta, digest: d.digest, blocks: newBlockReader()}
-	if later {
-		r.later = &laterChecks{dir: dir}
-	}
+	r.later = &laterChecks{dir: dir, whole: later}
 	if err := r.load(file); err != nil {
 		r.Close()
 		return nil, damaged(dir, err.Error())
@@ -242,8 +241,8 @@ func (r *Reader) read() error {
 	layout, err := readLayout(r.at, int64(len(r.data)))
 	switch {
 	case err != nil:
-	case r.later == nil:
-		err = layout.checkSections(r.at)
+	case !r.afterwards():
+		err = layout.checkSections(r.at, r.later == nil)
 	default:
 		err = layout.weights.check(r.at, make([]byte, min(checkBuffer, int(layout.weights.bytes))))
 	}
@@ -259,7 +258,7 @@ func (r *Reader) read() error {
 		r.groups[i] = group{entry: e, data: r.data, firstPage: r.pages, firstChunk: r.chunks}
 		g := &r.groups[i]
 		if r.later != nil {
-			g.unchecked = &groupChecks{all: r.later, file: r.at}
+			g.unchecked = newChecks(r.later, r.at)
 		}
 		if e.chunks > 0 {
 			if err := r.lexical.open(g); err != nil {
@@ -271,18 +270,22 @@ func (r *Reader) read() error {
 	}
 	r.weights = layout.weights
 	r.embedded = sync.OnceValues(func() (*vectors, error) { return r.openVectors(layout) })
-	if r.later == nil {
+	if !r.afterwards() {
 		r.lexical.measured()
 		_, err = r.embedded()
 	}
 	return err
 }
 
+// afterwards reports whether all sections are compared with their checksums when they are
+// first read.
+func (r *Reader) afterwards() bool { return r.later != nil && r.later.whole }
+
 // openVectors opens the vectors, and compares them with their checksums if that was left
 // for later.
 func (r *Reader) openVectors(layout *layout) (*vectors, error) {
 	twins := r.data[layout.twins.offset:][:layout.twins.bytes]
-	if r.later != nil && crc32.Checksum(twins, castagnoli) != layout.twins.crc {
+	if r.afterwards() && crc32.Checksum(twins, castagnoli) != layout.twins.crc {
 		return nil, errors.New("duplicate vectors: it does not match its checksum")
 	}
 	return openVectors(r.groups, layout.dimensions, twins)
@@ -469,6 +472,36 @@ func (r *Reader) Heading(chunk int) (string, error) {
 		return "", r.damagedBy(err)
 	}
 	return heading, nil
+}
+
+// Names are what a chunk is called.
+type Names struct {
+	// Heading, Title (of the page) and Breadcrumb point into the mapped file, like the
+	// results of Place.
+	Heading, Title, Breadcrumb []byte
+	Level                      int
+}
+
+// Names returns the names of a chunk. The chunk must be in range.
+func (r *Reader) Names(chunk int) (n Names, err error) {
+	g := r.groupOf(chunk)
+	i := chunk - g.firstChunk
+	page := int(g.chunkField(i, chunkPage))
+	if page >= g.pages {
+		return n, r.damagedBy(errDamaged)
+	}
+	strs := g.bytes(stringSection)
+	n.Level = int(g.chunkField(i, chunkLevel))
+	if n.Heading, err = bytesAt(strs, g.chunkField(i, chunkHeading)); err == nil {
+		n.Breadcrumb, err = bytesAt(strs, g.chunkField(i, chunkBreadcrumb))
+	}
+	if err == nil {
+		n.Title, err = bytesAt(strs, g.pageField(page, pageTitle))
+	}
+	if err != nil {
+		return n, r.damagedBy(err)
+	}
+	return n, nil
 }
 
 // Place returns the path of a chunk's page and the chunk's fragment. The chunk must be

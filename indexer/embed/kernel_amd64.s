@@ -33,3 +33,41 @@ eight:
 	JNE       eight
 	VZEROUPPER
 	RET
+
+// The sign of a number of 4 bits, and the lower 4 bits, of each byte.
+DATA eights<>+0x00(SB)/8, $0x0808080808080808
+DATA eights<>+0x08(SB)/8, $0x0808080808080808
+GLOBL eights<>(SB), RODATA|NOPTR, $16
+DATA lows<>+0x00(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lows<>+0x08(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL lows<>(SB), RODATA|NOPTR, $16
+
+// func unpackRowAVX2(numbers, row *byte, n int)
+//
+// 16 bytes at a time: (x ^ 8) - 8 widens the sign of 4 bits to 8.
+TEXT ·unpackRowAVX2(SB), NOSPLIT, $0-24
+	MOVQ numbers+0(FP), DI
+	MOVQ row+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVDQU lows<>(SB), X4
+	VMOVDQU eights<>(SB), X5
+
+sixteen:
+	VMOVDQU    (SI), X0
+	VPSRLW     $4, X0, X1
+	VPAND      X4, X0, X0
+	VPAND      X4, X1, X1
+	VPXOR      X5, X0, X0
+	VPXOR      X5, X1, X1
+	VPSUBB     X5, X0, X0
+	VPSUBB     X5, X1, X1
+	VPUNPCKLBW X1, X0, X2
+	VPUNPCKHBW X1, X0, X3
+	VMOVDQU    X2, (DI)
+	VMOVDQU    X3, 16(DI)
+	ADDQ       $16, SI
+	ADDQ       $32, DI
+	SUBQ       $16, CX
+	JNE        sixteen
+	VZEROUPPER
+	RET

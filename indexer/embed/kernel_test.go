@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"bytes"
 	"math"
 	"runtime"
 	"testing"
@@ -24,6 +25,29 @@ func TestVectorInstructionsGiveTheSameBits(t *testing.T) {
 			if math.Float32bits(fast[i]) != math.Float32bits(plain[i]) {
 				t.Fatalf("n=%d: sum[%d] = %g with vector instructions, %g without", n, i, fast[i], plain[i])
 			}
+		}
+	}
+}
+
+func TestUnpackedNumbersAreThoseOfTheRow(t *testing.T) {
+	for n := 0; n <= 264; n += 8 {
+		row, got, want := make([]byte, n/2), make([]byte, n+2), make([]byte, n+2)
+		for i := range row {
+			row[i] = byte(i*37 + n*91)
+		}
+		for i := range want {
+			got[i], want[i] = 77, 77 // what lies behind must stay
+			if i < n {
+				want[i] = byte(int8(row[i/2]<<(4-4*(i%2))) >> 4)
+			}
+		}
+		unpackRow(got[:n], row)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%d numbers: unpackRow = %v, want %v", n, got, want)
+		}
+		unpackRowGo(got[:n], row)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%d numbers: unpackRowGo = %v, want %v", n, got, want)
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package embed
 
-import "encoding/binary"
-
 // AppendTokens appends the rows of the tokens of text to rows, in order: what a
 // vector of it is the sum of. Parts of identifiers come with the whole.
 func (m *Static) AppendTokens(rows []uint16, text string) []uint16 {
@@ -19,20 +17,9 @@ func (m *Static) AddRow(sum []float32, row int, factor float32) {
 // have Dimensions() elements; the row is scale times these.
 func (m *Static) Numbers(row int, numbers []byte) (scale float32) {
 	packed := m.row(row)
-	numbers = numbers[:2*len(packed)]
-	for i, b := range packed {
-		binary.LittleEndian.PutUint16(numbers[2*i:], pairs[b])
-	}
+	unpackRow(numbers[:2*len(packed)], packed)
 	return m.scale(row)
 }
-
-// pairs are the two numbers in each byte of a row.
-var pairs = func() (t [256]uint16) {
-	for b := range t {
-		t[b] = uint16(byte(int8(b<<4)>>4)) | uint16(byte(int8(b)>>4))<<8
-	}
-	return t
-}()
 
 // ProseWords is how many words of prose text has: those that a sentence could
 // have, and not names in code or numbers.

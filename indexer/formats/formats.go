@@ -114,7 +114,7 @@ type format struct {
 // formats lists the recognized formats.
 var formats = []format{
 	{endings: []string{".html", ".htm", ".xhtml"}, most: 8 << 20, pages: htmlPages},
-	{endings: []string{".json", ".yaml", ".yml"}, most: 16 << 20, pages: apiPages, maybe: true},
+	{endings: []string{".json", ".yaml", ".yml"}, most: maxAPI, pages: apiPages, maybe: true},
 	{endings: []string{".ipynb"}, most: 32 << 20, pages: notebookPages},
 	{endings: []string{".txt", ".text"}, most: 4 << 20, pages: plainPages, maybe: true},
 	{endings: []string{".rst", ".rest"}, most: 4 << 20, pages: pandocPages, pandoc: "rst"},
@@ -185,6 +185,8 @@ type Converter struct {
 	n      int
 	bytes  int64
 	pandoc *pandoc
+
+	files map[string]File // those that Convert was called with, by path
 }
 
 // New returns a Converter. Its folder is created with the first page.
@@ -245,6 +247,10 @@ func (w *work) problem(line int, format string, args ...any) {
 func (c *Converter) Convert(ctx context.Context, files []File, progress func(done, total int)) (Result, error) {
 	all := make([]*work, len(files))
 	failed := make([]error, len(files))
+	c.files = make(map[string]File, len(files))
+	for _, f := range files {
+		c.files[f.Path] = f
+	}
 	var g errgroup.Group
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 4))
 	var mu sync.Mutex
@@ -401,7 +407,11 @@ func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	}
 	if w.written+len(markdown) > maxFileText || len(w.pages) >= maxFilePages {
 		w.problem(0, "its text exceeds %d MB or %d pages; the rest is skipped", maxFileText>>20, maxFilePages)
-		return nil
+		end := strings.LastIndexByte(markdown[:min(maxFileText-w.written, len(markdown))], '\n')
+		if end < 0 || len(w.pages) >= maxFilePages {
+			return nil
+		}
+		markdown = markdown[:end+1]
 	}
 	w.written += len(markdown)
 	c.mu.Lock()

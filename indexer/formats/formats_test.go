@@ -127,6 +127,26 @@ func TestPlainTextsStayAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestNotebooksOfOtherKinds(t *testing.T) {
+	texts, _, r := converted(t, Options{}, map[string]string{
+		"old.ipynb": `{"nbformat": 3, "worksheets": [{"cells": [
+ {"cell_type": "heading", "level": 1, "source": ["Systems"]},
+ {"cell_type": "heading", "level": 3, "source": ["Deep part"]},
+ {"cell_type": "code", "language": "julia", "input": ["x"], "outputs": [{"output_type": "pyout", "text": ["42"]}]}]}]}`,
+		"output.ipynb": `{"cells": [{"cell_type": "code", "source": "x", "outputs": [
+ {"output_type": "error", "traceback": ["\u001b[0;31m----\u001b[0m", "NameError  Traceback", "in x\n--> 1 x", "NameError: no x"]},
+ {"output_type": "stream", "text": ["10%\r50%\r100%\n", "done\r\nlast\r"]}]}]}`,
+		"front.ipynb": `{"cells": [{"cell_type": "raw", "source": ["---\n", "title: A Quarto page\n", "---\n"]}, {"cell_type": "markdown", "source": "## Part\n\nText"}]}`,
+		"empty.ipynb": `{"cells": [], "nbformat": 4}`,
+	})
+	contains(t, "old", texts["old.ipynb"], "# Systems\n\n### Deep part\n\n```julia\nx\n```\n\n```text\n42\n```")
+	contains(t, "output", texts["output.ipynb"], "```text\n----\nNameError  Traceback\nin x\n--> 1 x\nNameError: no x\n```\n\n```text\n100%\ndone\nlast")
+	contains(t, "front", texts["front.ipynb"], "# A Quarto page\n\n## Part")
+	if got := LeftOut(r.Left); len(r.Problems) > 0 || got != "left out: 1 .ipynb (no text)" {
+		t.Errorf("%s, problems %v", got, r.Problems)
+	}
+}
+
 func TestNotebooksKeepTextCodeAndSomeOutput(t *testing.T) {
 	long := strings.Repeat("row\n", 10_000)
 	notebook := map[string]any{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -26,23 +27,19 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 	if err != nil {
 		return err
 	}
-	cells := list(get(root, "cells"))
-	if cells == nil { // before nbformat 4
-		for _, sheet := range list(get(root, "worksheets")) {
-			cells = append(cells, list(get(sheet, "cells"))...)
-		}
-	}
-	if cells == nil {
+	sheets := get(root, "worksheets") // before nbformat 4
+	if n := cmp.Or(get(root, "cells"), sheets); n == nil || n.Kind != yaml.SequenceNode {
 		return errors.New("it is not a notebook: it has no cells")
+	}
+	cells := list(get(root, "cells"))
+	for _, sheet := range list(sheets) {
+		cells = append(cells, list(get(sheet, "cells"))...)
 	}
 	info := get(root, "metadata")
 	language := cmp.Or(text(get(get(info, "language_info"), "name")), text(get(get(info, "kernelspec"), "language")))
-	if !plainWord().MatchString(language) {
-		language = ""
-	}
 	b := &builder{}
 	if !titled(cells) {
-		b.block(0, "# "+escapePlain(stem(w.Path)))
+		b.block(0, "# "+escapePlain(cmp.Or(frontTitle(cells), stem(w.Path))))
 	}
 	said := false
 	for _, cell := range cells {
@@ -59,12 +56,44 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // titled reports whether the first text cell of a notebook starts with a title.
 func titled(cells []*yaml.Node) bool {
 	for _, cell := range cells {
-		if text(get(cell, "cell_type")) == "markdown" {
+		switch text(get(cell, "cell_type")) {
+		case "markdown":
 			source, _ := joined(get(cell, "source"))
 			return strings.HasPrefix(strings.TrimSpace(source), "# ")
+		case "heading":
+			return headingMarks(cell) == "#"
 		}
 	}
 	return false
+}
+
+// frontTitle returns the title in the front matter of a notebook, which is in its first cell,
+// or "" if there is none.
+func frontTitle(cells []*yaml.Node) string {
+	if len(cells) == 0 || text(get(cells[0], "cell_type")) != "raw" {
+		return ""
+	}
+	source, _ := joined(get(cells[0], "source"))
+	front, ok := strings.CutPrefix(strings.TrimSpace(source), "---\n")
+	if !ok {
+		return ""
+	}
+	front, _, _ = strings.Cut(front, "\n---")
+	root, err := parseTree([]byte(front))
+	if err != nil {
+		return "" // it is not front matter
+	}
+	return oneLine(text(get(root, "title")))
+}
+
+// headingMarks returns the marks in front of a heading, which is a cell of its own before
+// nbformat 4.
+func headingMarks(cell *yaml.Node) string {
+	level, err := strconv.Atoi(text(get(cell, "level")))
+	if err != nil || level < 1 || level > 6 {
+		level = 2
+	}
+	return strings.Repeat("#", level)
 }
 
 // addCell adds a cell and reports whether the cell had any content.
@@ -81,11 +110,15 @@ func addCell(b *builder, cell *yaml.Node, language string) bool {
 	switch kind {
 	case "markdown", "heading":
 		if kind == "heading" {
-			source = "## " + oneLine(source)
+			source = headingMarks(cell) + " " + oneLine(source)
 		}
 		addLines(b, strings.Split(source, "\n"), lines)
 		b.add(0, "")
 	case "code":
+		language = cmp.Or(text(get(cell, "language")), language) // before nbformat 4
+		if !plainWord().MatchString(language) {
+			language = ""
+		}
 		code := strings.Split(fence(language, source), "\n")
 		b.add(0, code[0])
 		// The method fence removes empty lines at both ends.
@@ -108,8 +141,8 @@ func addLines(b *builder, text []string, lines []int) {
 }
 
 // joined returns the text in n and the source line of each of its lines. n may be
-// a string or a list of lines.
-func joined(n *yaml.Node) (string, []int) {
+// a string, or a list of lines, which are separated by the given separator, if any.
+func joined(n *yaml.Node, separator ...string) (string, []int) {
 	var b strings.Builder
 	var lines []int
 	add := func(n *yaml.Node) {
@@ -122,7 +155,10 @@ func joined(n *yaml.Node) (string, []int) {
 	if n != nil && n.Kind == yaml.ScalarNode {
 		add(n)
 	}
-	for _, part := range list(n) {
+	for i, part := range list(n) {
+		if i > 0 {
+			b.WriteString(strings.Join(separator, ""))
+		}
 		add(part)
 	}
 	return b.String(), lines
@@ -136,7 +172,7 @@ func addOutputs(b *builder, outputs []*yaml.Node) {
 			said, lines = joined(get(get(o, "data"), "text/plain"))
 		}
 		if said == "" {
-			said, lines = joined(get(o, "traceback"))
+			said, lines = joined(get(o, "traceback"), "\n")
 		}
 		said = bounded(plainText(said))
 		if strings.TrimSpace(said) != "" {
@@ -148,7 +184,12 @@ func addOutputs(b *builder, outputs []*yaml.Node) {
 // escapes matches terminal escape sequences.
 var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b") })
 
-func plainText(s string) string { return escapes().ReplaceAllString(cut(s, 4*maxOutput), "") }
+// overwritten matches text that a terminal overwrites, such as a progress bar.
+var overwritten = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\n]*\r([^\r\n])`) })
+
+func plainText(s string) string {
+	return escapes().ReplaceAllString(cut(overwritten().ReplaceAllString(s, "$1"), 4*maxOutput), "")
+}
 
 // bounded returns the beginning of a cell's output.
 func bounded(s string) string {

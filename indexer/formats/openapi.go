@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -38,7 +40,8 @@ func apiPages(_ context.Context, c *Converter, w *work) error {
 	if !strings.HasPrefix(text(get(root, "openapi")), "3.") {
 		return errNotOurs
 	}
-	a := &api{root: root, work: w, refs: map[string]*yaml.Node{}, refused: map[string]bool{}, title: cmp.Or(oneLine(text(get(get(root, "info"), "title"))), stem(w.Path))}
+	a := &api{documents: documents{c: c, path: w.Path, root: root, files: map[string]document{}, bytes: len(w.src)}, work: w, refs: map[string]*yaml.Node{}, refused: map[string]bool{}}
+	a.title = cmp.Or(oneLine(text(a.get("info", "title"))), stem(w.Path))
 	for _, page := range a.pages() {
 		if err := c.write(w, page.name, page.text.String(), page.lines); err != nil {
 			return err
@@ -48,18 +51,22 @@ func apiPages(_ context.Context, c *Converter, w *work) error {
 }
 
 type api struct {
-	root    *yaml.Node
+	documents
 	work    *work
 	title   string
 	refs    map[string]*yaml.Node
-	refused map[string]bool // external references; each is reported only once
+	refused map[string]bool // references that are not followed; each is reported only once
 	steps   int
+	nested  int // depth of the calls to at
 }
 
 // maxSteps is the maximum number of nodes visited per description. A node that is
 // referenced is shown wherever it is used. Without a limit, the output for a small file
 // could therefore be arbitrarily large.
 const maxSteps = 2_000_000
+
+// maxNestedRefs is the maximum number of references that each lead through the next.
+const maxNestedRefs = 100
 
 var errSteps = errors.New("its references expand to too much text")
 
@@ -71,9 +78,9 @@ func (a *api) step() {
 	}
 }
 
-// resolve returns the node that a reference within the file points to, and the last
-// part of the reference as a name. The node is nil if the reference points nowhere or
-// to another file. Other files are never read.
+// resolve returns the node that a reference points to, and the last part of the
+// reference as a name. If it points to another reference, resolve follows that too. The reference may point into another file of the corpus. The node
+// is nil if the reference points nowhere or out of the corpus.
 func (a *api) resolve(n *yaml.Node) (*yaml.Node, string) {
 	name := ""
 	for range 10 {
@@ -83,36 +90,65 @@ func (a *api) resolve(n *yaml.Node) (*yaml.Node, string) {
 		if ref == "" {
 			return n, name
 		}
-		to, inside := strings.CutPrefix(ref, "#/")
-		if !inside {
-			a.refuse(n.Line, ref)
+		file, pointer, _ := strings.Cut(ref, "#")
+		root, why := a.in(file)
+		if why != "" {
+			a.refuse(n.Line, ref, why)
 			return nil, cut(oneLine(ref), 200)
 		}
-		name = to[strings.LastIndexByte(to, '/')+1:]
-		n = a.at(to)
+		name = cmp.Or(name, pointer[strings.LastIndexByte(pointer, '/')+1:], stem(cmp.Or(file, a.path)))
+		n = a.at(root, file, pointer)
 	}
 	return nil, name
 }
 
-func (a *api) refuse(line int, ref string) {
+// get returns the value that the keys lead to from the root of the description. Each may
+// be behind a reference.
+func (a *api) get(keys ...string) *yaml.Node {
+	n := a.root
+	for _, key := range keys {
+		n, _ = a.resolve(get(n, key))
+	}
+	return n
+}
+
+func (a *api) refuse(line int, ref, why string) {
 	if !a.refused[ref] && len(a.refused) < maxProblems {
 		a.refused[ref] = true
-		a.work.problem(line, "$ref to '%s' is not followed: deskhand reads references into the same file only", cut(oneLine(ref), 200))
+		a.work.problem(line, "$ref to '%s' is not followed: %s", cut(oneLine(ref), 200), why)
 	}
 }
 
-// at returns the node at a JSON pointer. The pointer starts after "#/".
-func (a *api) at(pointer string) *yaml.Node {
-	if n, known := a.refs[pointer]; known {
+// at returns the node at a JSON pointer in the file with the given root. The pointer may
+// be percent-encoded, as the fragment of an address, and lead through other references. A
+// pointer that leads through itself points nowhere.
+func (a *api) at(root *yaml.Node, file, pointer string) *yaml.Node {
+	key := file + "#" + pointer
+	if n, known := a.refs[key]; known {
 		return n
 	}
-	n := a.root
-	for _, part := range strings.Split(pointer, "/") {
-		a.step()
-		part = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(part)
-		n = get(n, part)
+	a.refs[key] = nil
+	if a.nested++; a.nested > maxNestedRefs {
+		panic(errSteps)
 	}
-	a.refs[pointer] = n
+	defer func() { a.nested-- }()
+	n := root
+	if decoded, err := url.PathUnescape(pointer); err == nil {
+		pointer = decoded
+	}
+	if pointer = strings.TrimPrefix(pointer, "/"); pointer != "" {
+		for part := range strings.SplitSeq(pointer, "/") {
+			a.step()
+			part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+			n, _ = a.resolve(n)
+			if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(list(n)) {
+				n = follow(list(n)[i])
+			} else {
+				n = get(n, part)
+			}
+		}
+	}
+	a.refs[key] = n
 	return n
 }
 
@@ -125,6 +161,17 @@ type apiPage struct {
 // methods lists the HTTP methods of the operations on a path, in the order of the
 // specification.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
+
+// operationsOf returns the operations on a path, by method.
+func (a *api) operationsOf(path *yaml.Node) (all []pair) {
+	for _, o := range pairs(path) {
+		if slices.Contains(methods, o.key) {
+			o.value, _ = a.resolve(o.value)
+			all = append(all, o)
+		}
+	}
+	return all
+}
 
 // pages builds all pages.
 func (a *api) pages() []*apiPage {
@@ -151,16 +198,16 @@ func (a *api) pages() []*apiPage {
 		return p
 	}
 	about := map[string]pair{}
-	for _, tag := range list(get(a.root, "tags")) {
-		about[text(get(tag, "name"))] = pair{line: tag.Line, value: get(tag, "description")}
+	for _, tag := range list(a.get("tags")) {
+		line := tag.Line
+		tag, _ = a.resolve(tag)
+		description, _ := a.resolve(get(tag, "description"))
+		about[text(get(tag, "name"))] = pair{line: line, value: description}
 	}
 	for _, of := range []string{"paths", "webhooks"} {
-		for _, path := range pairs(get(a.root, of)) {
+		for _, path := range pairs(a.get(of)) {
 			item, _ := a.resolve(path.value)
-			for _, o := range pairs(item) {
-				if !slices.Contains(methods, o.key) {
-					continue
-				}
+			for _, o := range a.operationsOf(item) {
 				tag := "Operations"
 				if of == "webhooks" {
 					tag = "Webhooks"
@@ -170,6 +217,7 @@ func (a *api) pages() []*apiPage {
 				}
 				p := page(tag, about[tag].line, about[tag].value)
 				a.operation(p, strings.ToUpper(o.key)+" "+path.key, o, item)
+				a.callbacks(p, o.value)
 			}
 		}
 	}
@@ -181,25 +229,31 @@ func (a *api) pages() []*apiPage {
 
 // overview adds the API's description, servers and authentication.
 func (a *api) overview(p *apiPage) {
-	info := get(a.root, "info")
+	info := a.get("info")
 	p.block(lineOf(info), "# "+heading(a.title))
 	if v := text(get(info, "version")); v != "" {
 		p.block(lineOf(get(info, "version")), "Version "+escapePlain(oneLine(v)))
 	}
-	p.block(lineOf(get(info, "description")), prose(get(info, "description")))
-	if servers := list(get(a.root, "servers")); len(servers) > 0 {
+	p.block(lineOf(get(info, "description")), prose(a.get("info", "description")))
+	if servers := list(a.get("servers")); len(servers) > 0 {
 		p.block(0, "## Servers")
 		for _, s := range servers {
 			p.add(lineOf(s), item(code(text(get(s, "url"))), oneLine(text(get(s, "description")))))
 		}
 		p.add(0, "")
 	}
-	if schemes := pairs(get(get(a.root, "components"), "securitySchemes")); len(schemes) > 0 {
+	if schemes := pairs(a.get("components", "securitySchemes")); len(schemes) > 0 {
 		p.block(0, "## Authentication")
 		for _, s := range schemes {
 			n, _ := a.resolve(s.value)
 			what := joinWords(text(get(n, "type")), text(get(n, "scheme")), text(get(n, "in")), text(get(n, "name")))
-			p.add(s.line, item(code(s.key)+" ("+escapePlain(oneLine(what))+")", oneLine(text(get(n, "description")))))
+			name, about := code(s.key)+" ("+escapePlain(oneLine(what))+")", get(n, "description")
+			if strings.Contains(strings.TrimSpace(text(about)), "\n\n") {
+				p.block(s.line, "\n"+name+":")
+				p.block(lineOf(about), prose(about))
+				continue
+			}
+			p.add(s.line, item(name, oneLine(text(about))))
 		}
 		p.add(0, "")
 	}
@@ -217,12 +271,12 @@ func (a *api) operation(p *apiPage, name string, o pair, item *yaml.Node) {
 	if isTrue(get(n, "deprecated")) {
 		p.block(lineOf(get(n, "deprecated")), "**Deprecated.**")
 	}
-	p.block(lineOf(get(n, "description")), prose(get(n, "description")))
+	description, _ := a.resolve(get(n, "description"))
+	p.block(lineOf(get(n, "description")), prose(description))
 	if id := text(get(n, "operationId")); id != "" {
 		p.block(lineOf(get(n, "operationId")), "Operation: "+code(id))
 	}
-	parameters := slices.Concat(list(get(item, "parameters")), list(get(n, "parameters")))
-	if len(parameters) > 0 {
+	if parameters := a.parameters(item, n); len(parameters) > 0 {
 		p.block(0, "**Parameters**")
 		for _, parameter := range parameters {
 			a.parameter(p, parameter)
@@ -243,6 +297,39 @@ func (a *api) operation(p *apiPage, name string, o pair, item *yaml.Node) {
 		p.block(r.line, strings.TrimSuffix("**Response "+escapePlain(oneLine(r.key))+"**: "+escapePlain(oneLine(text(get(response, "description")))), ": "))
 		a.content(p, response)
 	}
+}
+
+// callbacks adds sections for the requests that the server makes because of an operation.
+// Their own callbacks are not shown.
+func (a *api) callbacks(p *apiPage, operation *yaml.Node) {
+	for _, callback := range pairs(get(operation, "callbacks")) {
+		paths, _ := a.resolve(callback.value)
+		for _, path := range pairs(paths) {
+			item, _ := a.resolve(path.value)
+			for _, o := range a.operationsOf(item) {
+				a.operation(p, "Callback "+callback.key+": "+strings.ToUpper(o.key)+" "+path.key, o, item)
+			}
+		}
+	}
+}
+
+// parameters returns the parameters of an operation. Its own replace those of its path
+// with the same name and place.
+func (a *api) parameters(path, operation *yaml.Node) []*yaml.Node {
+	own := list(get(operation, "parameters"))
+	named := map[[2]string]bool{}
+	key := func(n *yaml.Node) [2]string {
+		n, _ = a.resolve(n)
+		return [2]string{text(get(n, "name")), text(get(n, "in"))}
+	}
+	for _, n := range own {
+		named[key(n)] = true
+	}
+	shared := slices.DeleteFunc(slices.Clone(list(get(path, "parameters"))), func(n *yaml.Node) bool {
+		k := key(n)
+		return k[0] != "" && named[k]
+	})
+	return append(shared, own...)
 }
 
 func (a *api) parameter(p *apiPage, n *yaml.Node) {
@@ -292,7 +379,7 @@ func (a *api) content(p *apiPage, n *yaml.Node) {
 
 // schemas returns a page with the named schemas, or nil if there are none.
 func (a *api) schemas() *apiPage {
-	all := pairs(get(get(a.root, "components"), "schemas"))
+	all := pairs(a.get("components", "schemas"))
 	if len(all) == 0 {
 		return nil
 	}

@@ -215,3 +215,155 @@ func TestAttackFormatsTags(t *testing.T) {
 		t.Errorf("%d pages", len(texts))
 	}
 }
+
+// A description may consist of many files of one folder. Pages have the lines of the
+// description only.
+func TestOpenAPIInSeveralFiles(t *testing.T) {
+	texts, pages, r := converted(t, Options{}, map[string]string{
+		"api/v2.yaml":                 "openapi: 3.0.0\ninfo: {title: Shop}\npaths:\n  /orders:\n    post:\n      $ref: 'orders/create.yml'\n  /bad:\n    get:\n      responses: {'200': {$ref: '../../secret.yaml'}, '201': {$ref: missing.yml}}\n",
+		"api/orders/create.yml":       "tags: [Orders]\nsummary: Create an order\nrequestBody:\n  content:\n    application/json:\n      schema: {$ref: models/order.yml}\nresponses:\n  '201': {$ref: '../shared.yml#/responses/created'}\n",
+		"api/orders/models/order.yml": "type: object\nproperties:\n  size: {$ref: '#/$defs/size'}\n  parent: {$ref: order.yml}\n$defs: {size: {type: integer, description: Number of items}}\n",
+		"api/shared.yml":              "responses: {created: {description: The order is made, content: {application/json: {schema: {$ref: 'orders/models/order.yml#/$defs/size'}}}}}\n",
+	})
+	contains(t, "orders", texts["api/v2.yaml/orders"], "## POST /orders: Create an order", "`application/json`: order", "- `size` (size): Number of items", "- `parent` (order)", "**Response 201**: The order is made", "`application/json`: size")
+	if len(texts) != 3 {
+		t.Errorf("%d pages", len(texts))
+	}
+	for i, line := range strings.Split(texts["api/v2.yaml/orders"], "\n") {
+		if n := pages["api/v2.yaml/orders"].Lines[min(i, len(pages["api/v2.yaml/orders"].Lines)-1)]; n != 0 && n != 5 {
+			t.Errorf("%q is said to be on line %d", line, n)
+		}
+	}
+	if got := fmt.Sprint(r.Problems); len(r.Problems) != 2 || !strings.Contains(got, "{api/v2.yaml 9 $ref to '../../secret.yaml' is not followed: there is no such file in the docs}") || !strings.Contains(got, "'missing.yml' is not followed") {
+		t.Error(got)
+	}
+}
+
+// The operations of a large description without tags, whose schemas contain each other, all
+// have sections.
+func TestOpenAPIKeepsAllOperations(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("openapi: 3.0.0\npaths:\n")
+	const operations = 60
+	for i := range operations {
+		fmt.Fprintf(&src, "  /p%d: {get: {responses: {'200': {content: {application/json: {schema: {$ref: '#/components/schemas/S%d'}}}}}}}\n", i, i%30)
+	}
+	src.WriteString("components:\n  schemas:\n")
+	for i := range 30 {
+		fmt.Fprintf(&src, "    S%d:\n      properties:\n", i)
+		for j := range 25 {
+			fmt.Fprintf(&src, "        f%d: {allOf: [{$ref: '#/components/schemas/S%d'}], description: '%s'}\n", j, (i+j+1)%30, strings.Repeat("words ", 160))
+		}
+	}
+	texts, _, r := converted(t, Options{}, map[string]string{"api.yaml": src.String()})
+	text := texts["api.yaml/operations"]
+	if n := strings.Count(text, "\n## GET /p"); n != operations || len(r.Problems) > 0 {
+		t.Errorf("%d operations in %d bytes, problems %v", n, len(text), r.Problems)
+	}
+	contains(t, "operations", text, "- `f24` (S25): words")
+}
+
+func TestOpenAPIPointersParametersAndCallbacks(t *testing.T) {
+	texts, _, r := converted(t, Options{}, map[string]string{"api.yaml": `openapi: 3.0.0
+paths:
+  /a/{id}:
+    parameters:
+      - {name: id, in: path, description: that of the path}
+      - {name: page, in: query, description: which page}
+    get:
+      parameters:
+        - {name: id, in: path, description: that of the operation}
+      responses: {'200': {description: ok}}
+    post:
+      parameters: [{$ref: '#/paths/~1a~1%7Bid%7D/get/parameters/0'}]
+      callbacks:
+        finished:
+          '{$request.query.url}': {post: {summary: Called at the end, responses: {'204': {description: thanks}}}}
+`})
+	text := texts["api.yaml/operations"]
+	contains(t, "operations", text, "- `page` (query): which page", "- `id` (path): that of the operation", "## Callback finished: POST {$request.query.url}: Called at the end", "**Response 204**: thanks")
+	lacks(t, "operations", text, "that of the path")
+	if n := strings.Count(text, "that of the operation"); n != 2 || len(r.Problems) > 0 {
+		t.Errorf("%d parameters in %s, problems %v", n, text, r.Problems)
+	}
+}
+
+// Files that contain only a reference to a file with all paths, or schemas, are common.
+func TestOpenAPIPathsAndSchemasInFilesOfTheirOwn(t *testing.T) {
+	texts, _, r := converted(t, Options{}, map[string]string{
+		"api.yaml":           "openapi: 3.1.0\ninfo: {$ref: info.json}\ntags: [{$ref: 'tags.yaml#/0'}]\npaths: {$ref: paths.yaml}\ncomponents: {schemas: {$ref: schemas/index.yaml}}\n",
+		"info.json":          `{"title": "Shop", "version": "2", "description": {"$ref": "intro.yaml"}}`,
+		"intro.yaml":         "Sells everything.\n",
+		"tags.yaml":          "- {name: Orders, description: What people buy}\n",
+		"paths.yaml":         "/orders: {get: {tags: [Orders], responses: {'200': {content: {application/json: {schema: {$ref: 'api.yaml#/components/schemas/Order'}}}}}}}\n",
+		"schemas/index.yaml": "Order: {$ref: order.yaml}\n",
+		"schemas/order.yaml": "properties: {size: {type: integer}, self: {$ref: '#'}}\n",
+	})
+	contains(t, "overview", texts["api.yaml/overview"], "# Shop", "Version 2", "Sells everything.")
+	contains(t, "orders", texts["api.yaml/orders"], "# Orders - Shop", "What people buy", "`application/json`: Order", "- `size` (integer)")
+	contains(t, "schemas", texts["api.yaml/schemas"], "## Order", "- `self` (order)")
+	if len(r.Problems) > 0 {
+		t.Error(r.Problems)
+	}
+}
+
+// A callback whose operation has the same callback does not repeat itself.
+func TestAttackFormatsCallbacksOfCallbacks(t *testing.T) {
+	texts, _, r := converted(t, Options{}, map[string]string{"api.yaml": `openapi: 3.0.0
+paths:
+  /a: {post: {summary: Start, callbacks: {again: {$ref: '#/components/callbacks/again'}}}}
+components:
+  callbacks:
+    again: {'{$url}': {post: {summary: Called, callbacks: {again: {$ref: '#/components/callbacks/again'}}}}}
+`})
+	if n := strings.Count(texts["api.yaml/operations"], "## "); n != 2 || len(r.Problems) > 0 {
+		t.Errorf("%d sections, problems %v", n, r.Problems)
+	}
+}
+
+func TestOpenAPIAuthenticationInParagraphs(t *testing.T) {
+	texts, _, _ := converted(t, Options{}, map[string]string{"api.yaml": `openapi: 3.0.0
+components:
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Key, description: From the console}
+    token:
+      type: http
+      scheme: bearer
+      description: |
+        ## Tokens
+
+        Ask for one:
+
+            curl example.org/token
+    none: {type: http, scheme: basic}
+`})
+	contains(t, "overview", texts["api.yaml/overview"], "- `key` (apiKey header X-Key): From the console\n\n`token` (http bearer):\n\n**Tokens**\n\nAsk for one:\n\n    curl example.org/token\n\n- `none` (http basic)\n")
+}
+
+// References that lead through each other end.
+func TestAttackFormatsPointersThroughReferences(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("openapi: 3.0.0\npaths: {/a: {get: {responses: {'200': {$ref: '#/x0/y'}, '201': {$ref: '#/self/y'}}}}}\nself: {$ref: '#/self/y'}\n")
+	for i := range 5000 {
+		fmt.Fprintf(&src, "x%d: {$ref: '#/x%d/y'}\n", i, i+1)
+	}
+	texts, _, r := converted(t, Options{}, map[string]string{"long.yaml": src.String(), "self.yaml": strings.ReplaceAll(src.String(), "#/x0/y", "#/self/z")})
+	contains(t, "self", texts["self.yaml/operations"], "## GET /a")
+	if got := fmt.Sprint(r.Problems); !strings.Contains(got, "{long.yaml 0 skipped: converting it failed: its references expand to too much text}") || len(r.Problems) != 1 {
+		t.Error(got)
+	}
+}
+
+// A description reads no more than its limit, and the same files each time.
+func TestAttackFormatsReferredFiles(t *testing.T) {
+	large := "a: {description: " + strings.Repeat("x", maxAPI/3) + "}\n"
+	_, _, r := converted(t, Options{}, map[string]string{
+		"api.yaml":   "openapi: 3.0.0\npaths: {/a: {get: {responses: {'200': {$ref: 'one.yaml#/a'}, '201': {$ref: 'two.yaml#/a'}, '202': {$ref: 'three.yaml#/a'}}}}}\n",
+		"one.yaml":   large,
+		"two.yaml":   large,
+		"three.yaml": large,
+	})
+	if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0].Reason, "$ref to 'three.yaml#/a' is not followed: with the files that it refers to, the description is larger than 16 MB") {
+		t.Errorf("problems %v", r.Problems)
+	}
+}

@@ -15,7 +15,8 @@ import (
 // Limits on the amount of text for one schema.
 const (
 	maxFieldDepth = 4
-	maxFields     = 300 // per body
+	maxFields     = 300     // per body
+	maxFieldText  = 8 << 10 // per body, if fewer levels fit into it
 	maxEnum       = 30
 	maxExample    = 4 << 10
 	maxExamples   = 3
@@ -73,14 +74,23 @@ func (a *api) kindOf(n *yaml.Node, depths ...int) string {
 }
 
 // fields adds a list of the members of an object, the elements of an array, or the
-// parts of a composed schema. above holds the schemas that enclose n.
+// parts of a composed schema. above holds the schemas that enclose n. If the list is
+// long, it has fewer levels, because each named schema also has a section of its own.
 func (a *api) fields(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node) {
-	a.fieldsOf(p, n, depth, above, len(p.lines)+maxFields)
+	for levels := maxFieldDepth; ; levels-- {
+		var part apiPage
+		a.fieldsOf(&part, n, depth, levels, above)
+		if part.text.Len() <= maxFieldText || levels <= depth+1 {
+			p.text.WriteString(part.text.String())
+			p.lines = append(p.lines, part.lines...)
+			return
+		}
+	}
 }
 
-func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, until int) {
+func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth, levels int, above []*yaml.Node) {
 	n, _ = a.resolve(n)
-	if n == nil || depth >= maxFieldDepth || len(above) > 4*maxFieldDepth {
+	if n == nil || depth >= levels || len(above) > 4*maxFieldDepth {
 		return
 	}
 	if len(above) > 0 && above[len(above)-1] != n && slices.Contains(above, n) {
@@ -89,24 +99,24 @@ func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, 
 	above = append(slices.Clip(above), n)
 	for _, key := range []string{"allOf", "oneOf", "anyOf"} {
 		for _, part := range list(get(n, key)) {
-			a.fieldsOf(p, part, depth, above, until)
+			a.fieldsOf(p, part, depth, levels, above)
 		}
 	}
 	if items := get(n, "items"); items != nil {
-		a.fieldsOf(p, items, depth, above, until)
+		a.fieldsOf(p, items, depth, levels, above)
 	}
 	required := map[string]bool{}
 	for _, name := range list(get(n, "required")) {
 		required[text(name)] = true
 	}
 	for _, f := range pairs(get(n, "properties")) {
-		if len(p.lines) >= until {
+		if len(p.lines) >= maxFields {
 			p.add(0, strings.Repeat("  ", depth)+"- ...")
 			return
 		}
 		a.field(p, f, required[f.key], depth)
-		if depth+1 < maxFieldDepth {
-			a.fieldsOf(p, f.value, depth+1, above, until)
+		if depth+1 < levels {
+			a.fieldsOf(p, f.value, depth+1, levels, above)
 		}
 	}
 }

@@ -80,6 +80,10 @@ func idOf(name, version string) string {
 type Problem struct {
 	Folder string `json:"folder"`
 	Reason string `json:"reason"`
+
+	// Library is the library that metadata.json describes, if only the index is damaged.
+	Library *Entry `json:"-"`
+	foreign bool   // it is not a library
 }
 
 // namePattern matches valid names. Like package names, names may have several
@@ -192,9 +196,14 @@ func (s Shelf) list(read func(dir string) (Entry, error)) ([]Entry, []Problem, e
 		case err == nil && e.Name != "" && s.folderOf(e.ID()) == dir:
 			entries = append(entries, e)
 		case err == nil:
-			problems = append(problems, Problem{dir, "it is an index that was not created by \"deskhand add\""})
+			problems = append(problems, Problem{Folder: dir, Reason: "it is an index that was not created by \"deskhand add\"", foreign: true})
 		case !building(dir): // its first build has not finished
-			problems = append(problems, Problem{dir, err.Error()})
+			p := Problem{Folder: dir, Reason: err.Error()}
+			if d, err := artifact.Describe(dir); err == nil && s.folderOf(describedEntry(d, dir).ID()) == dir {
+				e = describedEntry(d, dir)
+				p.Library = &e
+			}
+			problems = append(problems, p)
 		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
@@ -260,11 +269,43 @@ func (s Shelf) Find(id string) (Entry, error) {
 		return Entry{}, err
 	}
 	found, err := Among(entries, id)
-	i := slices.IndexFunc(problems, func(p Problem) bool { return p.Folder == s.folderOf(id) })
-	if err != nil && i >= 0 {
-		return Entry{}, fault.New("no_library", fmt.Sprintf("the library '%s' cannot be read: %s", id, problems[i].Reason), "add it again: deskhand add SOURCE --name NAME; or delete its folder "+problems[i].Folder)
+	if p := s.Damaged(problems, id); err != nil && p != nil {
+		return Entry{}, p.fault(id)
 	}
 	return found, err
+}
+
+// Damaged returns the problem of the library with the given NAME or NAME@VERSION, or nil if
+// List reported none.
+func (s Shelf) Damaged(problems []Problem, id string) *Problem {
+	folder := s.folderOf(id)
+	i := slices.IndexFunc(problems, func(p Problem) bool {
+		return !p.foreign && (p.Folder == folder || strings.HasPrefix(p.Folder, folder+"@"))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &problems[i]
+}
+
+// fault returns the fault for the damaged library id.
+func (p Problem) fault(id string) error {
+	next := "update it: deskhand update " + id
+	if p.Library == nil {
+		next = "add it again: deskhand add SOURCE --name NAME; or remove it: deskhand remove " + id
+	}
+	return fault.New("no_library", fmt.Sprintf("the library '%s' cannot be read: %s", id, p.Reason), next)
+}
+
+// Updatable returns the library that [Shelf.Update] rebuilds. It returns fault "no_library" if
+// its source is not known.
+func (p Problem) Updatable() (Entry, error) {
+	if p.Library == nil {
+		return Entry{}, p.fault(filepath.Base(p.Folder))
+	}
+	e := *p.Library
+	e.Revision, e.Digest = "", "" // rebuild it even if its source has not changed
+	return e, nil
 }
 
 // Among does the same as [Shelf.Find] in entries, a list that List returned.

@@ -133,6 +133,9 @@ func TestADamagedLibraryIsNamed(t *testing.T) {
 	if _, err := s.Find("alpha@1.0"); fault.Of(err) == nil || fault.Of(err).Code != "no_library" || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged library: %v", err)
 	}
+	if _, err := s.Find("alpha"); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("its name without the version: %v", err)
+	}
 	if _, err := s.Find("beta"); fault.Of(err) == nil || !strings.Contains(err.Error(), "there is no library 'beta'") {
 		t.Errorf("no library: %v", err)
 	}

@@ -39,6 +39,7 @@ type entry struct {
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Body     string `json:"body,omitempty"` // SHA-256 of the body
+	NoIndex  bool   `json:"noindex,omitempty"`
 	// Done marks the end of a completed visit.
 	Done bool `json:"done,omitempty"`
 

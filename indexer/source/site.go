@@ -121,7 +121,9 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 		switch name := fileOf(c.start, w.at, e.Kind); {
 		case e.Ending == "":
 			c.leave(1, "of type "+e.Kind)
-		case e.Ending == ".html" && noIndex(body):
+		case e.NoIndex:
+			c.leave(1, "its X-Robots-Tag header says noindex")
+		case e.Ending == ".html" && noIndexMeta(body):
 			c.leave(1, "its robots meta tag says noindex")
 		case used.take(name):
 			if err := put(s.Root, name, body); err != nil {
@@ -159,7 +161,7 @@ func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 		e, err = c.note(e, nil)
 		return e, kept, err
 	}
-	e, err = c.note(entry{Loc: w.Loc, Changed: w.Changed, Kind: page.kind, Ending: endingOf(w.at, page.kind), ETag: page.etag, Modified: page.modified}, page.body)
+	e, err = c.note(entry{Loc: w.Loc, Changed: w.Changed, Kind: page.kind, Ending: endingOf(w.at, page.kind), ETag: page.etag, Modified: page.modified, NoIndex: page.noIndex}, page.body)
 	return e, page.body, err
 }
 
@@ -344,11 +346,57 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 	}
 }
 
-var robotsMeta = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
-})
+// metaTag matches a meta element. attribute matches one of its attributes, whose value is
+// the second, third or fourth group.
+var (
+	metaTag   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<meta\s(?:[^>"']|"[^"]*"|'[^']*')*>`) })
+	attribute = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([A-Za-z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	})
+)
 
-// noIndex reports whether a page asks robots not to index it.
-func noIndex(body []byte) bool {
-	return robotsMeta().Match(body[:min(len(body), 32<<10)])
+// noIndexMeta reports whether a meta element of a page asks all robots, or this one, not to
+// index it.
+func noIndexMeta(body []byte) bool {
+	for _, tag := range metaTag().FindAllString(string(body[:min(len(body), 32<<10)]), -1) {
+		values := map[string]string{}
+		for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
+			values[strings.ToLower(m[1])] = m[2] + m[3] + m[4]
+		}
+		name := strings.ToLower(strings.TrimSpace(values["name"]))
+		if (name == "robots" || name == agent) && saysNoIndex(values["content"]) {
+			return true
+		}
+	}
+	return false
 }
+
+// saysNoIndex reports whether a list of rules for robots has one that forbids indexing.
+func saysNoIndex(rules string) bool {
+	for rule := range strings.SplitSeq(rules, ",") {
+		switch strings.ToLower(strings.TrimSpace(rule)) {
+		case "noindex", "none":
+			return true
+		}
+	}
+	return false
+}
+
+// noIndexHeader does the same as noIndexMeta for the values of the X-Robots-Tag header. A
+// value may begin with the name of the robot that it is for.
+func noIndexHeader(values []string) bool {
+	return slices.ContainsFunc(values, func(value string) bool {
+		first, _, _ := strings.Cut(value, ",")
+		name, _, _ := strings.Cut(first, ":")
+		switch name = strings.ToLower(strings.TrimSpace(name)); {
+		case name == agent:
+			value = value[strings.IndexByte(value, ':')+1:]
+		case strings.Contains(first, ":") && !slices.Contains(robotsRules, name):
+			return false
+		}
+		return saysNoIndex(value)
+	})
+}
+
+// robotsRules lists the rules for robots that have a value after a colon.
+var robotsRules = []string{"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"}

@@ -242,9 +242,16 @@ var remoteHelper = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 func (s *Source) find(wanted string) error {
 	if wanted != "" {
 		s.Path = path.Clean(wanted)
-		s.Dir = filepath.Join(s.Root, filepath.FromSlash(s.Path))
-		if info, err := os.Lstat(s.Dir); err != nil || !info.IsDir() {
-			return fault.New("no_docs", fmt.Sprintf("%s has no folder '%s'", s.Address, wanted), "check the source and fix --path")
+		s.Dir = s.Root
+		for part := range strings.SplitSeq(s.Path, "/") {
+			s.Dir = filepath.Join(s.Dir, part)
+			info, err := os.Lstat(s.Dir)
+			if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				return fault.New("no_docs", fmt.Sprintf("'%s' in %s is a link, which deskhand does not follow", part, s.Address), "pass the folder that it points to")
+			}
+			if err != nil || !info.IsDir() {
+				return fault.New("no_docs", fmt.Sprintf("%s has no folder '%s'", s.Address, wanted), "check the source and fix --path")
+			}
 		}
 		return nil
 	}

@@ -124,6 +124,18 @@ func TestAttackSourcesAddresses(t *testing.T) {
 			t.Errorf("--path %q: %v", p, err)
 		}
 	}
+	for p, link := range map[string]string{"link": "docs", "on/way/docs": "../.."} {
+		if err := os.MkdirAll(filepath.Join(dir, "on"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(dir, strings.TrimSuffix(filepath.FromSlash(p), filepath.FromSlash("/docs")))
+		if err := os.Symlink(link, at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), dir, Options{Path: p}); fault.Of(err) == nil || !strings.Contains(err.Error(), "' in "+dir+" is a link") {
+			t.Errorf("--path %q, through a link: %v", p, err)
+		}
+	}
 	s, err := Open(t.Context(), "file://"+dir+"#v1.0.0", Options{AllowFile: true})
 	if err != nil {
 		t.Fatalf("file:// that is allowed: %v", err)

@@ -152,6 +152,7 @@ type webPage struct {
 	body     []byte
 	etag     string
 	modified string
+	noIndex  bool // the server asks robots not to index the page
 	// unchanged is true if the version of the page that the caller has is still
 	// current.
 	unchanged bool
@@ -237,7 +238,7 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 		return page, -1, errTotal
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return webPage{at: response.Request.URL, kind: kind, body: body, etag: shortHeader(response, "ETag"), modified: shortHeader(response, "Last-Modified")}, -1, nil
+	return webPage{at: response.Request.URL, kind: kind, body: body, etag: shortHeader(response, "ETag"), modified: shortHeader(response, "Last-Modified"), noIndex: noIndexHeader(response.Header.Values("X-Robots-Tag"))}, -1, nil
 }
 
 // shortHeader returns a header of a response, or "" if it is too long to be sent back.

@@ -204,6 +204,51 @@ func site(t *testing.T) *webServer {
 	return web
 }
 
+func TestPagesThatRobotsMayNotIndex(t *testing.T) {
+	for said, want := range map[string]bool{
+		`<meta name="robots" content="noindex, nofollow">`:                   true,
+		`<META CONTENT='nofollow,NOINDEX' NAME='Robots'/>`:                   true,
+		`<meta name=robots content=noindex>`:                                 true,
+		`<meta data-x="a>b" name="robots" content=" none ">`:                 true,
+		`<meta name="deskhand" content="noindex">`:                           true,
+		`<meta name="robots" content="index, max-image-preview:none">`:       false,
+		`<meta name="googlebot" content="noindex">`:                          false,
+		`<meta name="robots" content="all"><meta name="a" content="none">`:   false,
+		`<meta name="description" content="what name=robots does: noindex">`: false,
+	} {
+		if got := noIndexMeta([]byte("<html><head>" + said + "</head>")); got != want {
+			t.Errorf("noIndexMeta(%s) = %v, want %v", said, got, want)
+		}
+	}
+	for said, want := range map[string]bool{
+		"noindex": true, "nofollow, noindex": true, "NONE": true, "deskhand: noindex": true, "max-snippet: 20, noindex": true,
+		"googlebot: noindex": false, "otherbot: nofollow, noindex": false, "max-image-preview:none": false, "unavailable_after: 25 Jun 2030 15:00:00 PST": false, "": false,
+	} {
+		if got := noIndexHeader([]string{"nosnippet", said}); got != want {
+			t.Errorf("noIndexHeader(%q) = %v, want %v", said, got, want)
+		}
+	}
+}
+
+// A header says so for pages that have no meta element, and also after an interruption.
+func TestSitesWhosePagesHaveAHeaderForRobots(t *testing.T) {
+	web := newWebServer(t)
+	web.has("/sitemap.xml", "application/xml", "<urlset><url><loc>"+web.URL+"/a.md</loc></url><url><loc>"+web.URL+"/b.md</loc></url></urlset>")
+	web.has("/a.md", "text/markdown", "# A\n")
+	web.pages["/b.md"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Robots-Tag", "noindex")
+		w.Header().Set("Content-Type", "text/markdown")
+		fmt.Fprint(w, "# B\n")
+	}
+	o := Options{clock: &testClock{now: time.Unix(1e9, 0)}, Cache: t.TempDir()}
+	for range 2 {
+		s := opened(t, "site:"+web.URL+"/", o)
+		if got := filesOf(t, s) + formats.LeftOut(s.LeftOut); got != "a.mdleft out: 1 page (its X-Robots-Tag header says noindex)" {
+			t.Error(got)
+		}
+	}
+}
+
 func TestSitesByTheirSitemap(t *testing.T) {
 	web := site(t)
 	clock := &testClock{now: time.Unix(1e9, 0)}

@@ -133,7 +133,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	stopping := make(chan struct{})
 	toolset := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
 		Hold: people.Hold, Stopping: stopping, NoDialogs: true})
-	o := mcpserver.Options{Name: t.app.config.Name, Version: t.app.config.Version, Logger: t.log, StateKey: t.app.stateKey}
+	o := mcpserver.Options{Name: t.app.config.Name, Version: t.app.config.Version, Logger: t.log, StateKey: t.app.stateKey, AlwaysLoad: true}
 	working := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.app.Work(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,

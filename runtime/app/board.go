@@ -22,6 +22,7 @@ func (a *App) boardPage(o *web.Options, people *peoplePages) {
 			}
 			return list, err
 		},
+		Asked: a.asked,
 	}
 	if people != nil {
 		options.Answer = people.inbox.OfAttempt

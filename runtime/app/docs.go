@@ -134,13 +134,13 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
-	c.Instructions = l.instructions(c)
 	if l.views != nil && err == nil {
 		l.views.Enter(&c)
 	}
 	if err == nil {
 		scoped(&c, l.tools.Prefix)
 	}
+	l.instruct(&c)
 	if l.door == nil || err != nil {
 		return c, err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -164,7 +165,7 @@ func (a *App) attemptURL(ctx context.Context, n Notices, id string) string {
 		if err != nil {
 			return ""
 		}
-		base = serverAddress(up)
+		base = cmp.Or(publicAddress(up), serverAddress(up))
 		if in, err := a.Visitors(); err == nil && base != "" {
 			base = in.Home(base)
 		}

@@ -20,7 +20,7 @@ import (
 // has no earlier address.
 const InboxAddr = "127.0.0.1:20311"
 
-// inboxStation is the inbox on loopback, which any one of the processes that share
+// inboxStation is the inbox on loopback, which any one of a machine's processes that share
 // a store may serve. serverStation is a server that serves pages in addition to
 // MCP.
 const (
@@ -171,6 +171,7 @@ func (p *peer) vacant(ctx context.Context) (addr string, err error) {
 	for _, s := range up {
 		at := HostOf(s.Address)
 		switch {
+		case s.Elsewhere && (at == "" || s.Kind == inboxStation):
 		case s.Kind == serverStation && p.addr == "" && Listening(ctx, at):
 			return "", nil // a server already has the pages
 		case s.Kind == inboxStation && (at == "" || Listening(ctx, at)):
@@ -313,11 +314,16 @@ func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string
 
 // InboxLink waits a moment for the inbox and returns the address of one of its pages, or
 // "" if no process serves the inbox. If seen is true, only a person sees the link, and it
-// contains a one-time sign-in code.
+// contains a one-time sign-in code. If only servers of other machines have the pages, it
+// is their public address, without a code, because they may have another key.
 func (a *App) InboxLink(ctx context.Context, hub *elicit.Hub, path string, seen bool) string {
 	address := AwaitInbox(ctx, hub, inboxComes)
 	if address == "" {
-		return ""
+		up, err := hub.Reach(ctx)
+		if address = publicAddress(up); err != nil || address == "" {
+			return ""
+		}
+		return address + path
 	}
 	if !seen {
 		return address + path

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -65,4 +66,41 @@ func TestAServerOverStdioOpensNoPortUntilAQuestionIsOpen(t *testing.T) {
 		address := InboxAddress(up)
 		return err == nil && address != "" && Listening(t.Context(), HostOf(address)), up
 	})
+}
+
+// An address on loopback belongs to one machine. On another one, something else may listen
+// there, so each machine has its own inbox, and a link leads to it or to a public address.
+func TestMachinesThatShareAStoreHaveTheirOwnInboxes(t *testing.T) {
+	place := storetest.Postgres(t)
+	machine := func(public string) *App {
+		c := house(t)
+		c.Place.Value, c.PublicURL = place, public
+		a := Open(c)
+		t.Cleanup(a.Close)
+		return a
+	}
+	far, near := machine("https://desk.example.org"), machine("")
+	serving(t, far, "ask")
+	hub, err := near.Hub(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var up []elicit.Station
+	waittest.Until(t, "the server is known", func() (bool, any) {
+		up, err = hub.Reach(t.Context())
+		return err == nil && len(up) > 0, err
+	})
+	if at := InboxAddress(up); at != "" {
+		t.Errorf("the inbox of another machine is at %s", at)
+	}
+	if link := near.InboxLink(t.Context(), hub, "/inbox/x", true); link != "https://desk.example.org/inbox/x" {
+		t.Errorf("the link to a question is %q, want the public address", link)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	shown, serves := "", false
+	show := func(link string) error { shown = link; return nil }
+	if err := near.OfferInbox(ctx, show, func() { serves = true; stop() }); err != nil || !serves || shown == "" {
+		t.Errorf("OfferInbox shows %q, serves %t, fails with %v; want an inbox of this machine", shown, serves, err)
+	}
 }

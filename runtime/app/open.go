@@ -174,6 +174,24 @@ func schemas() []store.Schema {
 	return append(append(all, webpush.Schema(), outbox.Schema()), surface.Schemas()...)
 }
 
+// host returns this machine's ID if several machines may share the store. If it is "", every
+// address counts as this machine's.
+func (a *App) host() string {
+	place, err := a.config.Place.Get()
+	if err != nil || !store.IsPostgres(place) {
+		return ""
+	}
+	o, err := a.config.Tasks.Get()
+	if err != nil {
+		return ""
+	}
+	id, err := tasks.MachineID(o.Dir)
+	if err != nil {
+		a.log.Warn("this machine has no ID", "error", err)
+	}
+	return id
+}
+
 // ownHub returns a separate hub that uses the same store, for a caller that closes the
 // hub before the installation closes.
 func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {

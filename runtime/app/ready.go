@@ -41,7 +41,7 @@ func (l *docsServer) ready() error {
 	case l.libraries.Load() != nil:
 		return nil // a shelf without libraries is not served
 	case l.engine == nil || l.engine.Ready() != nil:
-		return errors.New("the index is not ready: it is being built, or it is damaged")
+		return errors.New("the index is not ready: there is none, it is being built, or it is damaged")
 	}
 	return nil
 }

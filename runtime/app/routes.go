@@ -33,6 +33,8 @@ var Routes = map[string]access.Rule{
 	"POST /inbox/{id}/draft":     answers,
 	"POST /inbox/{id}/presented": answers,
 	"GET /inbox/list":            answers,
+	"GET /inbox/together":        answers,
+	"POST /inbox/together":       answers,
 	"GET /inbox/events":          answers,
 	"GET /history":               answers,
 	"GET /history.jsonl":         answers,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -16,7 +17,7 @@ func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
 		return o, nil, err
 	}
 	o = elicit.Options{Attended: p.Attended, AllowSecrets: p.Secrets, Log: a.config.Log, Command: a.config.Command, Attempt: a.config.Attempt, Settle: a.endTurns,
-		Principal: a.config.Person, People: a.members, World: a.world, Policy: a.policy, Caller: a.named, ProjectName: a.ProjectName}
+		Principal: a.config.Person, People: a.members, World: a.world, Policy: a.policy, Caller: a.named, ProjectName: a.ProjectName, Host: sync.OnceValue(a.host)}
 	if o.Members, err = a.config.Members.Get(); err != nil {
 		return o, nil, err
 	}

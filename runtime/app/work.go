@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -72,6 +73,21 @@ func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Ques
 		list = append(list, work.Question{ID: r.ID, Text: textutil.Shorten(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}, Standing: r.Standing()})
 	}
 	return list, err
+}
+
+// asked returns the text of the first open question of each attempt that asks one, by the
+// attempt's ID.
+func (a *App) asked(ctx context.Context) (map[string]string, error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := hub.List(ctx, elicit.Filter{OfAttempts: true, Limit: 1000})
+	asked := map[string]string{}
+	for _, r := range slices.Backward(list.Requests) { // the first one stays
+		asked[r.Context.AttemptID] = textutil.Shorten(r.Message, 200)
+	}
+	return asked, err
 }
 
 // visitor shows questions to a connected client that follows a run, and

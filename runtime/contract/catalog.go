@@ -24,6 +24,9 @@ type Catalog struct {
 	ToolsOf func(ctx context.Context, person string) []Tool
 	// Instructions tells the model how to use the tools together. It may be empty.
 	Instructions string
+	// InstructionsFor returns the instructions for a caller who has only these scopes. If it
+	// is nil, Instructions is for everyone.
+	InstructionsFor func(scopes []access.Scope) string
 }
 
 // Prompt is a template that a person picks in a client. Render may be called

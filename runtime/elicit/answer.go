@@ -15,6 +15,11 @@ type Answer struct {
 	Meta     *AnswerMeta `json:"_meta,omitempty"` // from the hub, never from a client
 }
 
+// says reports whether two answers are the same, whoever gave them.
+func (a *Answer) says(b *Answer) bool {
+	return a.State == b.State && a.Value.Equal(b.Value) && slices.Equal(a.Freeform, b.Freeform)
+}
+
 // AnswerState is how final an answer is.
 type AnswerState string
 

@@ -69,6 +69,9 @@ type Options struct {
 	ProjectName func(ctx context.Context, id string) (string, error)
 	// Rules holds people's rules about agents' tool calls. If nil, there are none.
 	Rules *rules.Register
+	// Host returns this machine's ID if several machines share the store. If nil, there is
+	// only one machine.
+	Host func() string
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string

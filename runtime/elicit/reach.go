@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -20,7 +22,11 @@ type Station struct {
 	Address string `json:"address,omitempty"`
 	// Public is the address at which others reach it, if its process knows one.
 	Public string `json:"public,omitempty"`
-	// Alone allows only one station of this kind among all processes.
+	// Host is the machine of its process, from [Options.Host].
+	Host string `json:"host,omitempty"`
+	// Elsewhere reports that it is on another machine than the process that asks.
+	Elsewhere bool `json:"-"`
+	// Alone allows only one station of this kind among all processes of a machine.
 	Alone bool `json:"alone,omitempty"`
 	// Mail reports that its process sends mail.
 	Mail bool `json:"mail,omitempty"`
@@ -31,13 +37,17 @@ type Station struct {
 const stationPrefix = "station/"
 
 // Attach announces a station until detach is called or this process exits. If
-// s.Alone is set and another process has a station of that kind, held is false and
-// other is that station. When that process exits, Attach may be called again; if s
+// s.Alone is set and another process of this machine has a station of that kind, held is
+// false and other is that station. When that process exits, Attach may be called again; if s
 // has no address, other then has the previous address.
 func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, detach func(), err error) {
 	name := stationPrefix + s.Kind
-	if !s.Alone {
+	s.Host = h.host()
+	switch {
+	case !s.Alone:
 		name += "/" + rand.Text() // there may be several of a kind
+	case s.Host != "":
+		name += "/" + s.Host
 	}
 	l := store.Lease{Name: name, Holder: h.instance}
 	if s.Address != "" || s.Public != "" || len(s.Members) > 0 {
@@ -75,10 +85,37 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 	}), nil
 }
 
-// Reach lists the attached stations of all processes.
-func (h *Hub) Reach(ctx context.Context) ([]Station, error) { return Stations(ctx, h.db) }
+// host returns this machine's ID, or "" if there are no other machines.
+func (h *Hub) host() string {
+	if h.options.Host == nil {
+		return ""
+	}
+	return h.options.Host()
+}
 
-// Stations does the same as [Hub.Reach], without a hub.
+// Reach lists the attached stations of all processes as this machine reaches them: if one
+// listens on another machine's loopback, its Address is empty.
+func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
+	up, err := Stations(ctx, h.db)
+	if err != nil || len(up) == 0 {
+		return up, err
+	}
+	here := h.host()
+	for i := range up {
+		s := &up[i]
+		if s.Elsewhere = here != "" && s.Host != "" && s.Host != here; s.Elsewhere && onLoopback(s.Address) {
+			s.Address = ""
+		}
+	}
+	return up, nil
+}
+
+func onLoopback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
+}
+
+// Stations lists the attached stations of all processes with the addresses that these know.
 func Stations(ctx context.Context, db *store.DB) ([]Station, error) {
 	var up []Station
 	err := db.View(ctx, func(tx *store.Tx) error {

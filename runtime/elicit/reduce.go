@@ -188,6 +188,9 @@ func change(next *Request, a Action) (bool, error) {
 	}
 	old, given := next.Answers[q.ID]
 	if a.IfRev > 0 && given && old.Meta != nil && old.Meta.Rev > a.IfRev {
+		if a.Answer != nil && old.says(a.Answer) {
+			return false, nil // a page that missed the confirmation sends its draft again
+		}
 		return false, reject(Stale, "read the request again and choose one of the two texts",
 			"question %q was changed by %s since revision %d", q.ID, somebody(old.Meta.By), a.IfRev)
 	}
@@ -264,7 +267,7 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 		if p := q.problem(&given); p != nil && given.State == Draft {
 			problems = append(problems, *p)
 		}
-		if old, ok := answers[id]; !ok || old.State != given.State || !old.Value.Equal(given.Value) || !slices.Equal(old.Freeform, given.Freeform) {
+		if old, ok := answers[id]; !ok || !old.says(&given) {
 			answers[id] = r.stamped(given, a)
 		}
 	}
@@ -296,7 +299,7 @@ func (r *Request) endedBy(a Action) bool {
 	}
 	for id, given := range a.Answers {
 		kept, ok := r.Answers[id]
-		if c.Outcome == Accept && (!ok || kept.State != given.State || !kept.Value.Equal(given.Value) || !slices.Equal(kept.Freeform, given.Freeform)) {
+		if c.Outcome == Accept && (!ok || !kept.says(&given)) {
 			return false
 		}
 	}

@@ -265,6 +265,11 @@ func TestAStaleDraftIsRefusedIfItAsksToBe(t *testing.T) {
 	if _, err := Reduce(r, stale); !slices.Equal(codes(err), []string{Stale}) {
 		t.Errorf("stale draft = %v, want stale", err)
 	}
+	same := stale
+	same.Answer = &Answer{State: Draft, Value: text("two")}
+	if again := does(t, r, same); again != r {
+		t.Error("a stale draft that says the same changed something")
+	}
 	stale.QuestionID = "mail"
 	if r = does(t, r, stale); r.Answers["mail"].Value.Text != "three" {
 		t.Error("a draft of another question was held up")

@@ -37,8 +37,16 @@ func (c *Client) api(ctx context.Context, p Place) (api, error) {
 		}
 	}
 	if token == "" {
-		return nil, fault.New(ForgeNoToken, fmt.Sprintf("there is no token for %s, and %s is not installed", cmp.Or(p.Host, p.API), programs[p.Kind]),
-			p.HowToSignIn())
+		missing := "there is no token for " + cmp.Or(p.Host, p.API)
+		switch {
+		case p.Own: // no program is used
+			missing = "there is no token for " + p.API
+		case c.program(p) != "":
+			missing += fmt.Sprintf(", and %s cannot show pull requests and their comments", programs[p.Kind])
+		default:
+			missing += fmt.Sprintf(", and %s is not installed", programs[p.Kind])
+		}
+		return nil, fault.New(ForgeNoToken, missing, p.HowToSignIn())
 	}
 	w := wire{place: p, client: c.http(), token: token}
 	switch p.Kind {

@@ -71,6 +71,9 @@ func (p Place) TokenHost() string {
 
 // HowToSignIn says how a person lets deskhand use the forge.
 func (p Place) HowToSignIn() string {
+	if p.Own {
+		return fmt.Sprintf("store a token: deskhand connect %s; or set %s", p.TokenHost(), TokenNames[p.Kind][0])
+	}
 	return fmt.Sprintf("store a token: deskhand connect %s; or set %s, or install %s and sign in", p.TokenHost(), TokenNames[p.Kind][0], programs[p.Kind])
 }
 

@@ -385,11 +385,11 @@ func (s *Server) ready() bool {
 func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result) mcp.Result {
 	switch r := result.(type) {
 	case *mcp.InitializeResult:
-		r.Instructions = s.current.Load().instructions
+		r.Instructions = s.current.Load().instructions(ctx)
 		s.announceCompletion(r.Capabilities)
 		s.http.opened(req.GetSession(), access.Of(ctx).Name)
 	case *mcp.DiscoverResult:
-		r.Instructions = s.current.Load().instructions
+		r.Instructions = s.current.Load().instructions(ctx)
 		s.announceCompletion(r.Capabilities)
 		s.announceTasks(r)
 	case *mcp.CallToolResult:

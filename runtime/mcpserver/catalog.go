@@ -30,21 +30,24 @@ type published struct {
 	log          *slog.Logger
 	later        []*contract.Later // one per kind
 	toolsOf      func(ctx context.Context, person string) []contract.Tool
-	instructions string
+	instructions func(context.Context) string
+	alwaysLoad   bool // [Options.AlwaysLoad]
 }
 
 // publish validates c and indexes a copy. An entry that cannot be published is an
 // error, or is left out with a log message if it belongs to another server.
-func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
+func publish(c contract.Catalog, o Options) (*published, error) {
+	log := o.Logger
 	p := &published{
 		tools:        make(map[string]*contract.Tool, len(c.Tools)),
 		prompts:      make(map[string]*contract.Prompt, len(c.Prompts)),
 		resources:    make(map[string]*contract.Resource, len(c.Resources)),
 		toolOrder:    make(map[string]int, len(c.Tools)),
-		instructions: c.Instructions,
+		instructions: instructions(&c),
 		toolsOf:      c.ToolsOf,
 		elsewhereOf:  c.ElsewhereOf,
 		log:          log,
+		alwaysLoad:   o.AlwaysLoad,
 	}
 	for i, t := range c.Tools {
 		err := contract.Publishable(&t)
@@ -60,7 +63,7 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		}
 		p.tools[t.Name], p.toolOrder[t.Name] = &t, i
 		if t.Unannounced {
-			p.unannounced = append(p.unannounced, sdkTool(&t))
+			p.unannounced = append(p.unannounced, p.sdkTool(&t))
 		} else if p.standIn == "" {
 			p.standIn = t.Name
 		}
@@ -96,7 +99,7 @@ func (s *Server) announce(old, next *published) {
 		if t.Unannounced {
 			continue
 		}
-		if shown := sdkTool(t); !old.announced(name) || !reflect.DeepEqual(shown, sdkTool(old.tools[name])) {
+		if shown := next.sdkTool(t); !old.announced(name) || !reflect.DeepEqual(shown, old.sdkTool(old.tools[name])) {
 			s.sdk.AddTool(shown, s.callTool)
 		}
 	}
@@ -137,7 +140,7 @@ func gone[T any](old, next map[string]*T) (names []string) {
 	return names
 }
 
-func sdkTool(t *contract.Tool) *mcp.Tool {
+func (p *published) sdkTool(t *contract.Tool) *mcp.Tool {
 	if t.Published != nil {
 		return foreignTool(t)
 	}
@@ -153,6 +156,9 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 	}
 	if t.Output != nil { // a nil RawMessage in an interface is not nil
 		shown.OutputSchema = t.Output
+	}
+	if p.alwaysLoad {
+		shown.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
 	}
 	return shown
 }

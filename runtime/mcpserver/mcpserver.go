@@ -76,6 +76,9 @@ type Options struct {
 	// Met, if not nil, is called with the features that a client lends, before each
 	// list that is sent to the client. The list waits until Met returns.
 	Met func(context.Context, contract.Lends)
+	// AlwaysLoad asks Claude Code to show the server's own tools to its model from the
+	// start. Newer versions otherwise hide tools behind a search.
+	AlwaysLoad bool
 	// StateKey returns the key, of any length, that authenticates the state that
 	// clients carry from one call to the call that continues it. It is called on
 	// first use. If it is nil, the key is random. Other processes then do not have
@@ -183,7 +186,7 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 // and is notified of the lists that changed. Running calls finish with the old
 // tools. If it fails, nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
-	next, err := publish(c, s.opts.Logger)
+	next, err := publish(c, s.opts)
 	if err != nil {
 		return err
 	}

@@ -63,3 +63,24 @@ func encoded(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// Claude Code hides tools behind a search, except those that ask to be loaded. Only an
+// attempt's server asks, and only for its own tools.
+func TestOnlyOwnToolsAreAlwaysLoaded(t *testing.T) {
+	foreign := asksAs("theirs")
+	foreign.Published = json.RawMessage(`{"name":"theirs","inputSchema":{"type":"object"}}`)
+	for _, always := range []bool{false, true} {
+		s := newServer(t, Options{AlwaysLoad: always}, contract.Catalog{Tools: []contract.Tool{asksAs("ask_user"), foreign}})
+		bothErasAs(t, s, "claude-code", func(t *testing.T, session *mcp.ClientSession) {
+			list, err := session.ListTools(t.Context(), nil)
+			if err != nil || len(list.Tools) != 2 {
+				t.Fatalf("tools %v, %v", list, err)
+			}
+			for _, tool := range list.Tools {
+				if got := tool.Meta["anthropic/alwaysLoad"]; (got == true) != (always && tool.Name == "ask_user") {
+					t.Errorf("AlwaysLoad %v: %s has %v", always, tool.Name, tool.Meta)
+				}
+			}
+		})
+	}
+}

@@ -50,7 +50,7 @@ func (p *published) personal(ctx context.Context, all []*mcp.Tool, last bool) []
 			continue
 		}
 		taken[own.Name] = true
-		all = append(all, sdkTool(&own))
+		all = append(all, p.sdkTool(&own))
 	}
 	return all
 }
@@ -110,7 +110,7 @@ func (s *Server) PersonalChanged() {
 	defer s.lists.Unlock()
 	now := s.current.Load()
 	if t := now.tools[now.standIn]; t != nil {
-		s.sdk.AddTool(sdkTool(t), s.callTool)
+		s.sdk.AddTool(now.sdkTool(t), s.callTool)
 	}
 	if now.elsewhere.Elsewhere != nil {
 		s.announceAny()

@@ -60,6 +60,17 @@ func (s *Server) openTools(ctx context.Context, all []*mcp.Tool) []*mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(all), func(t *mcp.Tool) bool { return known[t.Name] != nil && !open(ctx, known[t.Name].Scope) })
 }
 
+// instructions returns the function that returns the instructions for a caller.
+func instructions(c *contract.Catalog) func(context.Context) string {
+	all, some := c.Instructions, c.InstructionsFor
+	return func(ctx context.Context) string {
+		if caller := access.Of(ctx); caller.Name != "" && some != nil {
+			return some(caller.Scopes)
+		}
+		return all
+	}
+}
+
 // openPrompts, openResources and openTemplates do the same for other lists. Entries that
 // are not our own are other servers'.
 func (s *Server) openPrompts(ctx context.Context, all []*mcp.Prompt) []*mcp.Prompt {

@@ -77,8 +77,9 @@ func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 		cosine float64
 	}
 	var all []near
-	for _, term := range r.reader.Metadata().Terms {
-		if cosine := cosineOf(r.vector, model.Embed(term)); cosine >= advisedCosine {
+	vectors := r.vectorsOfTerms(model)
+	for i, term := range r.reader.Metadata().Terms {
+		if cosine := cosineOf(r.vector, vectors[i]); cosine >= advisedCosine {
 			all = append(all, near{term, cosine})
 		}
 	}
@@ -107,6 +108,16 @@ func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 		add(page.Title)
 	}
 	return terms, nil
+}
+
+// vectorsOfTerms returns the vectors of the corpus's representative terms.
+func (ed *snapshot) vectorsOfTerms(model *embed.Static) [][]float32 {
+	ed.describing.Do(func() {
+		for _, term := range ed.reader.Metadata().Terms {
+			ed.termVectors = append(ed.termVectors, model.Embed(term))
+		}
+	})
+	return ed.termVectors
 }
 
 // has reports whether the query contains every word of text.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/ranker"
 )
 
 // closeup reads the texts of a pool token by token and sets each token against
@@ -29,9 +30,9 @@ type closeup struct {
 	binned                 []uint8 // the bins of the cosines
 	sequence               []int32 // numbers of the tokens of all texts, one after the other
 	texts                  []closeText
+	question               [ranker.Count]float32 // the inputs that all candidates share
 	// Working memory.
 	tokens  []uint16
-	packed  []byte // of the text that is read
 	matrix  []byte
 	scales  []float32
 	out     []int32
@@ -131,35 +132,32 @@ func (c *closeup) span(t *closeText, s tokenSpan) []int32 {
 
 // readText takes apart the text of a candidate of r, unless that was done for a question
 // before. r is c.run or has the same question, model and vector.
-func (c *closeup) readText(r *run, candidate int) error {
-	chunk, err := r.reader.Chunk(candidate)
+func (c *closeup) readText(r *run, p *ranked) error {
+	names, err := r.reader.Names(p.chunk)
 	if err != nil {
 		return err
 	}
-	page, err := r.reader.Page(chunk.Page)
+	packed, err := r.pack(p)
 	if err != nil {
 		return err
 	}
-	if c.packed, err = r.reader.AppendPacked(c.packed[:0], candidate); err != nil {
-		return err
-	}
-	name := [3]string{chunk.Heading, page.Title, chunk.Breadcrumb}
+	name := [3][]byte{names.Heading, names.Title, names.Breadcrumb}
 	// Versions of a section mostly have the same text, which is compared once.
 	for i := range c.texts {
-		if same := &c.texts[i]; same.of == i && (same.from == r || same.level == chunk.Level) && same.is(c.model, name, c.packed) {
+		if same := &c.texts[i]; same.of == i && (same.from == r || same.level == names.Level) && same.is(c.model, name, packed) {
 			c.texts = append(c.texts, closeText{of: i})
 			return nil
 		}
 	}
-	text := readings.get(c.model, name, c.packed)
+	text := readings.get(c.model, name, packed)
 	if text == nil {
-		if r.text, err = r.reader.UnpackText(r.text, c.packed); err != nil {
+		if r.text, err = r.reader.UnpackText(r.text, packed); err != nil {
 			return err
 		}
-		text = c.take(name, r.text)
+		text = c.take(name, r.text, packed)
 		readings.put(text)
 	}
-	c.texts = append(c.texts, closeText{reading: text, from: r, base: len(c.sequence), level: chunk.Level, of: len(c.texts)})
+	c.texts = append(c.texts, closeText{reading: text, from: r, base: len(c.sequence), level: names.Level, of: len(c.texts)})
 	c.number(text.tokens)
 	return nil
 }
@@ -232,6 +230,7 @@ func (c *closeup) compare() {
 			c.cosines[i*len(c.units)+u], c.binned[i*len(c.units)+u] = cosine, uint8(binOf(cosine))
 		}
 	}
+	c.questionInputs(c.question[:])
 	scale := roundedTo(query, c.run.vector)
 	artifact.Dots(c.out, query, c.matrix)
 	for i, x := range c.out {

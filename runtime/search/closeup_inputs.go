@@ -41,7 +41,7 @@ func binOf(cosine float32) int { return max(0, min(bins, int(cosine*bins+0.5))) 
 // pool. row is the place of its best row, -1 for none.
 func (c *closeup) inputs(p *ranked, t *closeText) (in []float32, row int) {
 	if t.inputs == nil {
-		t.inputs = make([]float32, ranker.Count)
+		t.inputs = slices.Clone(c.question[:])
 		t.row = c.textInputs(t.inputs, t)
 	}
 	in = slices.Clone(t.inputs)
@@ -72,13 +72,13 @@ func (c *closeup) textInputs(in []float32, t *closeText) (row int) {
 	set(ranker.InRows, math.Log1p(float64(len(t.rows)))/4)
 	set(ranker.InBytes, math.Log1p(float64(t.bytes))/8)
 	set(ranker.InLevel, float64(t.level)/6)
-	c.questionInputs(in)
 	return row
 }
 
 // questionInputs are the same for all candidates of an index.
 func (c *closeup) questionInputs(in []float32) {
 	r := c.run
+	clear(in)
 	in[ranker.InNames] = float32(names(r.meant))
 	in[ranker.InUnits] = float32(math.Log1p(float64(len(c.units))) / 3)
 	in[ranker.InFound] = float32(r.best / max(r.total, 1e-9))

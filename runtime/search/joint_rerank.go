@@ -97,7 +97,7 @@ func (j *joint) examine(hits []*jointHit, visit func(*jointHit, ranker.Candidate
 	}
 	defer c.giveBack()
 	for _, h := range hits {
-		if err := h.part.do(func() error { return c.readText(h.part.run, h.chunk) }); err != nil {
+		if err := h.part.do(func() error { return c.readText(h.part.run, &h.ranked) }); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,7 @@ type ranked struct {
 	snippet  string
 	held     float64  // how much of the question's evidence the snippet holds
 	row      textSpan // of its text: what is nearest to the question
+	packed   textSpan // its packed text in run.packed; empty if it was not read
 }
 
 // rank returns at least want hits in their final order, if there are that many. The
@@ -331,14 +332,12 @@ func (r *run) look(p *ranked) error {
 	if err != nil {
 		return err
 	}
-	from := len(r.packed)
-	if r.packed, err = r.reader.AppendPacked(r.packed, p.chunk); err != nil {
+	packed, err := r.pack(p)
+	if err != nil {
 		return err
 	}
-	packed := r.packed[from:]
 	for _, s := range r.seen {
-		if s.heading == heading && bytes.Equal(r.packed[s.from:s.to], packed) {
-			r.packed = r.packed[:from]
+		if s.heading == heading && bytes.Equal(r.packed[s.packed.from:s.packed.to], packed) {
 			p.snippet, p.held, p.looked = s.snippet, s.held, true
 			p.evidence.Near, p.evidence.Verbatim = s.near, s.verbatim
 			return nil
@@ -351,14 +350,25 @@ func (r *run) look(p *ranked) error {
 	p.snippet, p.held, verbatim = r.snippet(r.text, heading)
 	p.looked = true
 	p.evidence.Near, p.evidence.Verbatim = min(1, p.held/max(r.total, 1e-9)), min(1, verbatim/max(r.total, 1e-9))
-	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.held, p.evidence.Near, p.evidence.Verbatim})
+	r.seen = append(r.seen, seen{p.packed, heading, p.snippet, p.held, p.evidence.Near, p.evidence.Verbatim})
 	return nil
 }
 
-// seen holds text that was read, r.packed[from:to], and the result of look for
-// that text.
+// pack returns the packed text of p, which is read once.
+func (r *run) pack(p *ranked) (packed []byte, err error) {
+	if p.packed == (textSpan{}) {
+		from := len(r.packed)
+		if r.packed, err = r.reader.AppendPacked(r.packed, p.chunk); err != nil {
+			return nil, err
+		}
+		p.packed = textSpan{from, len(r.packed)}
+	}
+	return r.packed[p.packed.from:p.packed.to], nil
+}
+
+// seen holds text that was read, and the result of look for that text.
 type seen struct {
-	from, to             int
+	packed               textSpan
 	heading, snippet     string
 	held, near, verbatim float64
 }

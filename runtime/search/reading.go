@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -16,7 +15,7 @@ import (
 // It does not change.
 type reading struct {
 	model  *embed.Static
-	name   [3]string // heading, title and breadcrumb
+	name   [3][]byte // heading, title and breadcrumb
 	packed []byte    // the text, as the artifact has it
 
 	tokens        []uint16  // rows of the model: of the heading, the title, the breadcrumb and the text
@@ -45,8 +44,8 @@ type closeRow struct {
 type tokenCount struct{ row, times uint16 }
 
 // is reports whether r is the reading of this text.
-func (r *reading) is(model *embed.Static, name [3]string, packed []byte) bool {
-	return r.model == model && r.name == name && bytes.Equal(r.packed, packed)
+func (r *reading) is(model *embed.Static, name [3][]byte, packed []byte) bool {
+	return r.model == model && slices.EqualFunc(r.name[:], name[:], bytes.Equal) && bytes.Equal(r.packed, packed)
 }
 
 // size returns how many bytes a reading takes.
@@ -58,11 +57,11 @@ func (r *reading) size() int {
 	return n
 }
 
-// take takes a text apart. Its packed form is in c.packed.
-func (c *closeup) take(name [3]string, text []byte) *reading {
-	t := &reading{model: c.model, packed: bytes.Clone(c.packed)}
+// take takes a text apart, whose packed form is given too.
+func (c *closeup) take(name [3][]byte, text, packed []byte) *reading {
+	t := &reading{model: c.model, packed: bytes.Clone(packed)}
 	for i, s := range name {
-		t.name[i] = strings.Clone(s) // it may be a part of the artifact, which may be closed
+		t.name[i] = bytes.Clone(s) // it is a part of the artifact, which may be closed
 	}
 	c.tokens = c.tokens[:0]
 	read := func(s string) tokenSpan {
@@ -70,10 +69,11 @@ func (c *closeup) take(name [3]string, text []byte) *reading {
 		c.tokens = c.model.AppendTokens(c.tokens, s)
 		return tokenSpan{int32(from), int32(len(c.tokens))}
 	}
-	t.heading = read(name[0])
-	read(name[1])
-	t.head = tokenSpan{t.heading.from, read(name[2]).to}
-	before := headingEnd(text, name[0])
+	heading := string(name[0])
+	t.heading = read(heading)
+	read(string(name[1]))
+	t.head = tokenSpan{t.heading.from, read(string(name[2])).to}
+	before := headingEnd(text, heading)
 	t.bytes = len(text) - before
 	body := string(cutText(text[before:], maxCloseUp))
 	eachRow(body, func(from, to int) {
@@ -166,11 +166,11 @@ type readingCache struct {
 
 var readingSeed = maphash.MakeSeed()
 
-func readingKey(name [3]string, packed []byte) uint64 {
+func readingKey(name [3][]byte, packed []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(readingSeed)
 	for _, s := range name {
-		h.WriteString(s)
+		h.Write(s)
 		h.WriteByte(0)
 	}
 	h.Write(packed)
@@ -178,7 +178,7 @@ func readingKey(name [3]string, packed []byte) uint64 {
 }
 
 // get returns the reading of a text, or nil.
-func (c *readingCache) get(model *embed.Static, name [3]string, packed []byte) *reading {
+func (c *readingCache) get(model *embed.Static, name [3][]byte, packed []byte) *reading {
 	key := readingKey(name, packed)
 	c.mu.Lock()
 	defer c.mu.Unlock()

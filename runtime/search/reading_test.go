@@ -27,7 +27,7 @@ func TestAReadingIsUsedAgain(t *testing.T) {
 // reading of another text, or of another model.
 func TestReadingsAreBounded(t *testing.T) {
 	text := func(i int) *reading {
-		return &reading{name: [3]string{fmt.Sprint("heading ", i)}, packed: []byte("text"), tokens: make([]uint16, 100)}
+		return &reading{name: [3][]byte{fmt.Append(nil, "heading ", i)}, packed: []byte("text"), tokens: make([]uint16, 100)}
 	}
 	c := readingCache{most: 10 * text(10).size()}
 	var workers sync.WaitGroup

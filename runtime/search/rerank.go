@@ -31,7 +31,7 @@ func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
 	c := r.closeup(r.teachable())
 	defer c.giveBack()
 	for i := range pool {
-		if err := c.readText(r, pool[i].chunk); err != nil {
+		if err := c.readText(r, &pool[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -43,6 +43,9 @@ type snapshot struct {
 	metadata  []map[string]string
 	byPage    []int32
 	facetsErr error
+
+	describing  sync.Once
+	termVectors [][]float32 // see vectorsOfTerms
 }
 
 // queryStems is the maximum number of stems that an analyzer of queries remembers:

@@ -129,7 +129,11 @@ func (r *run) showRow(p *ranked, heading string) (err error) {
 	if p.row.to <= p.row.from {
 		return nil
 	}
-	if r.text, err = r.reader.Text(r.text, p.chunk); err != nil {
+	packed, err := r.pack(p)
+	if err != nil {
+		return err
+	}
+	if r.text, err = r.reader.UnpackText(r.text, packed); err != nil {
 		return err
 	}
 	start := headingEnd(r.text, heading)
@@ -161,6 +165,8 @@ type scratch struct {
 	text, line []byte
 	taken      int // number of the text's bytes that are in line
 	found      []termHit
+	runs       []reached // working memory of wordOrder.verbatim
+	ends       []int
 	want       artifact.Wanted // the query's words and the terms in weights
 }
 
@@ -222,7 +228,7 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 		}
 		if n >= min(len(text), snippetScan) || enough && !r.verbatim {
 			if r.verbatim {
-				verbatim = r.wordOrder.verbatim(r.line, r.found, terms)
+				verbatim = r.bestRun(terms)
 			}
 			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from, sum, verbatim
 		}

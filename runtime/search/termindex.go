@@ -45,9 +45,8 @@ const buckets = 1 << 16
 func u32(b []byte, i uint32) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 func u16(b []byte, i uint32) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
 
-// find returns where a term's places begin and end.
-func (t *termIndex) find(term string) (from, to uint32) {
-	hash := artifact.HashTerm(term)
+// find returns where the places of the term with a hash begin and end.
+func (t *termIndex) find(hash uint64) (from, to uint32) {
 	low, end, next := u32(t.starts, uint32(hash>>48)), u32(t.starts, uint32(hash>>48)+1), uint32(hash>>16)
 	for high := end; low < high; {
 		if middle := (low + high) / 2; u32(t.hashes, middle) < next {
@@ -65,10 +64,10 @@ func (t *termIndex) find(term string) (from, to uint32) {
 	return from, u32(t.ends, low)
 }
 
-// has reports whether an index has a term.
-func (t *termIndex) has(term string) bool {
+// has reports whether an index has the term with a hash.
+func (t *termIndex) has(hash uint64) bool {
 	defer runtime.KeepAlive(t)
-	from, to := t.find(term)
+	from, to := t.find(hash)
 	return from < to
 }
 
@@ -76,7 +75,7 @@ func (t *termIndex) has(term string) bool {
 // and the peak of each.
 func (t *termIndex) having(term string) (places, counts []uint16, peaks []byte) {
 	defer runtime.KeepAlive(t)
-	from, to := t.find(term)
+	from, to := t.find(artifact.HashTerm(term))
 	for i := from; i < to; i++ {
 		places, counts, peaks = append(places, u16(t.places, i)), append(counts, u16(t.counts, i)), append(peaks, t.peaks[i])
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"slices"
 	"unicode"
 
@@ -52,7 +53,7 @@ func orderOf(text string, terms []artifact.Term) (all wordOrder) {
 }
 
 func hasWord(s []byte) bool {
-	return slices.ContainsFunc([]rune(string(s)), func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
+	return bytes.ContainsFunc(s, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
 }
 
 // reached is the evidence of a run that ends at a place of the question.
@@ -61,30 +62,34 @@ type reached struct {
 	sum, top float64 // top is that of its heaviest term
 }
 
-// verbatim returns the evidence in the best run of the question's terms that line has
-// word for word, without the run's heaviest term: one word alone is no run. found
-// holds the terms in line, in order.
-func (o wordOrder) verbatim(line []byte, found []termHit, terms []string) (best float64) {
-	ends := make([][]reached, len(found))
+// bestRun returns the evidence in the best run of the question's terms that r.line has
+// word for word, without the run's heaviest term: one word alone is no run. r.found
+// holds the terms in the line, in order.
+func (r *run) bestRun(terms []string) (best float64) {
+	line, found := r.line, r.found
+	// r.runs[r.ends[i]:r.ends[i+1]] are the runs that end with found[i].
+	r.runs, r.ends = r.runs[:0], append(r.ends[:0], 0)
 	for i, hit := range found {
-		for at, t := range o {
+		for at, t := range r.wordOrder {
 			if t.text != terms[hit.term] {
 				continue
 			}
 			run := reached{at, hit.weight, hit.weight}
 			for j := i - 1; j >= 0 && hit.start-found[j].end <= maxBetween; j-- {
-				if found[j].end > hit.start || len(ends[j]) == 0 || hasWord(line[found[j].end:hit.start]) {
+				ends := r.runs[r.ends[j]:r.ends[j+1]]
+				if found[j].end > hit.start || len(ends) == 0 || hasWord(line[found[j].end:hit.start]) {
 					continue
 				}
-				for _, b := range ends[j] {
+				for _, b := range ends {
 					if sum := b.sum + hit.weight; sum > run.sum && slices.Contains(t.before, b.at) {
 						run.sum, run.top = sum, max(b.top, hit.weight)
 					}
 				}
 			}
-			ends[i] = append(ends[i], run)
+			r.runs = append(r.runs, run)
 			best = max(best, run.sum-run.top)
 		}
+		r.ends = append(r.ends, len(r.runs))
 	}
 	return best
 }
@@ -92,17 +97,14 @@ func (o wordOrder) verbatim(line []byte, found []termHit, terms []string) (best 
 // titled reports whether the title and heading of a candidate have so much of the
 // question that it names this section.
 func (r *run) titled(p *ranked) (bool, error) {
-	heading, err := r.reader.Heading(p.chunk)
-	if err != nil {
-		return false, err
-	}
-	page, err := r.reader.Page(r.reader.PageOf(p.chunk))
+	names, err := r.reader.Names(p.chunk)
 	if err != nil {
 		return false, err
 	}
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
-	return r.share(page.Title+" "+heading) >= titledFrom, nil
+	r.line = append(append(append(r.line[:0], names.Title...), ' '), names.Heading...)
+	return r.share(string(r.line)) >= titledFrom, nil
 }
 
 // quotes decides whether texts are searched for runs of the question's words: not if

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
@@ -94,20 +93,20 @@ var noPostings = new(artifact.Postings)
 // takes too long.
 func (v *vocabulary) similar(term string, limit int) ([]string, error) {
 	found := map[string]int{}
-	if !isPlain(term) && len(v.of) > fewIndexes {
+	if !artifact.IsPlain(term) && len(v.of) > fewIndexes {
 		return nil, nil
 	}
-	if v.index != nil && isPlain(term) {
-		for edited := range edits(term) {
-			if !v.index.has(edited) {
+	if v.index != nil && artifact.IsPlain(term) {
+		for edited := range artifact.Edits(term) {
+			if !v.index.has(artifact.HashTerm(edited)) {
 				continue
 			}
-			e, err := v.entry(edited)
+			e, err := v.entry(string(edited))
 			if err != nil {
 				return nil, err
 			}
 			if e.with > 0 {
-				found[edited] = e.with
+				found[string(edited)] = e.with
 			}
 		}
 		return mostFrequent(found, limit), nil
@@ -116,7 +115,7 @@ func (v *vocabulary) similar(term string, limit int) ([]string, error) {
 		err := ed.guarded(func() error {
 			similar, err := ed.reader.AllSimilar(term)
 			for t, n := range similar {
-				if isPlain(t) || !isPlain(term) {
+				if artifact.IsPlain(t) || !artifact.IsPlain(term) {
 					found[t] += int(n)
 				}
 			}
@@ -159,35 +158,11 @@ func mostFrequent(found map[string]int, limit int) []string {
 	return all[:min(limit, len(all))]
 }
 
-const plainLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-func isPlain(term string) bool { return strings.Trim(term, plainLetters) == "" }
-
-// edits yields the words that are one edit away from a plain word.
-func edits(word string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for i := 0; i <= len(word); i++ {
-			before, after := word[:i], word[i:]
-			if after != "" && !yield(before+after[1:]) {
-				return
-			}
-			if len(after) > 1 && !yield(before+after[1:2]+after[:1]+after[2:]) {
-				return
-			}
-			for _, c := range plainLetters {
-				if !yield(before+string(c)+after) || after != "" && !yield(before+string(c)+after[1:]) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // count returns the number of chunks, in all indexes searched together, that have a term.
 func (r *run) count(term string) (int, error) {
 	if r.all != nil {
 		if r.all.index != nil {
-			if !r.all.index.has(term) {
+			if !r.all.index.has(artifact.HashTerm(term)) {
 				return 0, nil
 			}
 		}

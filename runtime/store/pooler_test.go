@@ -2,10 +2,15 @@ package store_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,4 +72,81 @@ func TestAStoreBehindAPooler(t *testing.T) {
 	if _, err := store.Open(t.Context(), strings.Replace(place, "=transaction", "=session", 1)); err == nil || !strings.Contains(err.Error(), "pooler=transaction") {
 		t.Errorf("another mode: %v", err)
 	}
+}
+
+// A request to cancel a statement can crash PgBouncer, so a statement that is given up ends by
+// itself, and its connection stays.
+func TestAStatementBehindAPoolerIsNotCancelled(t *testing.T) {
+	place, opened, cancels := counted(t, storetest.Postgres(t))
+	db := open(t, place+"&pooler=transaction", notes)
+	mustWrite(t, db, "k", "v")
+	before := opened.Load()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := db.View(ctx, func(tx *store.Tx) error {
+			time.AfterFunc(time.Millisecond, cancel)
+			var none any
+			return tx.QueryRow(ctx, "SELECT CAST(pg_sleep(0.02) AS text)").Scan(&none)
+		})
+		if cancel(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	mustWrite(t, db, "k", "w")
+	if n := cancels.Load(); n != 0 {
+		t.Errorf("%d statements were cancelled", n)
+	}
+	if n := opened.Load() - before; n > 1 {
+		t.Errorf("%d connections were opened for statements that were given up", n)
+	}
+}
+
+// counted returns the URL of a database behind a relay that counts the connections, and those
+// among them that cancel a statement.
+func counted(t *testing.T, place string) (behind string, opened, cancels *atomic.Int64) {
+	t.Helper()
+	u, err := url.Parse(storetest.Over(t, place, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := u.Host
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	opened, cancels = new(atomic.Int64), new(atomic.Int64)
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", server)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			opened.Add(1)
+			go func() {
+				defer near.Close()
+				io.Copy(near, far)
+			}()
+			go func() {
+				defer far.Close()
+				head := make([]byte, 8) // length and code of the first message
+				if _, err := io.ReadFull(near, head); err != nil {
+					return
+				}
+				if binary.BigEndian.Uint32(head[4:]) == 80877102 { // CancelRequest
+					cancels.Add(1)
+				}
+				if _, err := far.Write(head); err == nil {
+					io.Copy(far, near)
+				}
+			}()
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String(), opened, cancels
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
 	goose "github.com/pressly/goose/v3/database"
 )
@@ -57,6 +58,9 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	s := &postgresStore{turn: make(chan struct{}, 1), pooled: pooled}
 	if pooled {
 		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // no prepared statement stays in a session
+		config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+			return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn(), DeadlineDelay: pooledGrace}
+		}
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = ownName()
@@ -91,6 +95,11 @@ func pooling(place string) (string, bool, error) {
 // pooledLook is how often the feed is checked behind a pooler, which passes on no
 // notifications.
 const pooledLook = 250 * time.Millisecond
+
+// pooledGrace is how long a statement behind a pooler may go on after its caller has given it
+// up. Otherwise, its connection ends with a request to cancel the statement, and PgBouncer 1.18
+// can crash when it gets one (its issue 801).
+const pooledGrace = 2 * time.Second
 
 // look checks at intervals whether the feed has grown, for a store behind a pooler.
 func (s *postgresStore) look(ctx context.Context, wake func()) {

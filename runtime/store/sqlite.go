@@ -107,7 +107,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	}{
 		{&s.reader, 1, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
 		{&s.others, maxOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
-		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"}},
+		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)", fmt.Sprintf("_pragma=journal_size_limit(%d)", keptLog)}},
 	} {
 		if *p.pool, err = openFile(file, p.connections, p.settings...); err != nil {
 			return err
@@ -117,6 +117,10 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	db.read, db.dialect = s.reader, s
 	return nil
 }
+
+// keptLog is the maximum size in bytes of SQLite's log after it was copied to the database.
+// While a backup reads, the log has all pages of all changes, and it would keep that size.
+const keptLog = 8 << 20
 
 // private creates an empty file that only its owner can read. SQLite gives its
 // other files the same mode. private does not open an existing file, because

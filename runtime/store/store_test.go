@@ -283,3 +283,36 @@ func TestAWaitingUpdateEndsWithItsContext(t *testing.T) {
 		mustWrite(t, other, "a", "in time")
 	})
 }
+
+// The log of changes that SQLite keeps while a backup reads is not kept afterwards.
+func TestTheLogShrinksAfterALongRead(t *testing.T) {
+	place := t.TempDir()
+	db := open(t, place, notes)
+	size := func() int64 {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(place, store.SQLiteFile+"-wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	text := strings.Repeat("x", 1<<20)
+	err := db.View(t.Context(), func(tx *store.Tx) error {
+		for i := range 16 {
+			mustWrite(t, db, fmt.Sprint("k", i), text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := size(); n < 16<<20 {
+		t.Fatalf("the log has %d bytes; want all that was written while a transaction read", n)
+	}
+	for i := range 3 { // the first one copies the log, the next one begins a new log
+		mustWrite(t, db, fmt.Sprint("k", i), "y")
+	}
+	if n := size(); n > 8<<20 {
+		t.Errorf("the log still has %d bytes", n)
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql/driver"
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,6 +27,7 @@ var (
 	shut    = Trouble{"store_away", "the store's file cannot be opened", "check its folder (\"deskhand config\" shows the path): it must exist, and this user must be able to read and write it", true}
 	damaged = Trouble{"store_damaged", "the store is damaged", "restore its folder from a backup, or move deskhand.db away to start with an empty store", false}
 	away    = Trouble{"store_away", "the store's database cannot be reached", "retry in a moment; if it still fails, check the database in the output of \"deskhand config\"", true}
+	changed = Trouble{"store_newer", "a newer deskhand has changed the store since this process opened it", "restart this process with that version; what was stored is there, and a repeated call finds its question", false}
 	newer   = Trouble{"store_newer", "a newer deskhand has changed the store", "use that version, or another state folder", false}
 )
 
@@ -34,6 +36,10 @@ var sqliteTroubles = map[int]Trouble{
 	5: locked, 6: locked, 8: guarded, 10: away, 11: damaged, 13: full, 14: shut, 26: damaged,
 }
 
+// unknownName matches the message of SQLite's general error for a column or table that is not
+// there.
+var unknownName = regexp.MustCompile(`no such (column|table)|has no column named`)
+
 // postgresTroubles maps prefixes of PostgreSQL error codes to a Trouble. The
 // first prefix that matches applies.
 var postgresTroubles = []struct {
@@ -41,6 +47,7 @@ var postgresTroubles = []struct {
 	trouble Trouble
 }{
 	{"53100", full}, {"25006", guarded}, {"55P03", locked}, {"XX00", damaged},
+	{"42703", changed}, {"42P01", changed}, // an unknown column, an unknown table
 	{"08", away}, {"28", away}, {"3D", away}, {"53", away}, {"57P", away},
 }
 
@@ -62,6 +69,9 @@ func TroubleOf(err error) (Trouble, bool) {
 	case errors.As(err, new(*ReadOnlyError)):
 		return sealed, true
 	case errors.As(err, &lite):
+		if lite.Code() == 1 && unknownName.MatchString(lite.Error()) {
+			return changed, true
+		}
 		t, ok := sqliteTroubles[lite.Code()&0xff]
 		return t, ok
 	case errors.As(err, &pg):

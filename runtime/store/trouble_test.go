@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
 func TestWhatAilsAStoreIsSaidInWords(t *testing.T) {
@@ -63,4 +64,18 @@ func TestWhatAilsAStoreIsSaidInWords(t *testing.T) {
 			t.Errorf("TroubleOf(%v) = %+v, want none", err, got)
 		}
 	}
+}
+
+// A process that runs while a newer version changes the tables says so.
+func TestAProcessWhoseTablesHaveChangedSaysSo(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		db := open(t, place, notes)
+		mustWrite(t, db, "k", "v")
+		open(t, place, schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);",
+			"ALTER TABLE notes RENAME COLUMN text TO words;", "CREATE TABLE more (id TEXT);"))
+		err := write(t.Context(), db, "l", "v")
+		if got, ok := store.TroubleOf(err); !ok || got.Code != "store_newer" || !strings.Contains(got.Hint, "restart") {
+			t.Errorf("TroubleOf(%v) = %+v, %v; want that a newer version has changed the store", err, got, ok)
+		}
+	})
 }

@@ -83,12 +83,19 @@ func (s Sieve) Match(c *Card) bool {
 type CardColumn struct {
 	Status Status
 	Cards  []Card
-	More   bool // whether there are older tasks
+	Total  int    // number of all tasks with this status
+	Next   string // cursor of older cards; empty if there are none
 }
 
-// Cards returns a project's cards by status, in the order of [Statuses], and at most limit
-// of each.
-func (m *Manager) Cards(ctx context.Context, p Project, limit int) (columns []CardColumn, err error) {
+// CardQuery selects the cards of a board. The zero value selects the newest of each status.
+type CardQuery struct {
+	Limit  int    // at most this many of each status; see [Page]
+	Status Status // only these, if it is not empty
+	Cursor string // with Status: the value of CardColumn.Next, for older cards
+}
+
+// Cards returns a project's cards by status, in the order of [Statuses].
+func (m *Manager) Cards(ctx context.Context, p Project, q CardQuery) (columns []CardColumn, err error) {
 	plans, err := m.Plans(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -97,12 +104,19 @@ func (m *Manager) Cards(ctx context.Context, p Project, limit int) (columns []Ca
 	if err != nil {
 		return nil, err
 	}
+	total := map[Status]int{}
+	for _, s := range statuses {
+		total[s]++
+	}
 	for _, s := range Statuses {
-		found, err := m.Tasks(ctx, TaskQuery{ProjectID: p.ID, Status: s, Page: Page{Limit: limit}})
+		if q.Status != "" && q.Status != s {
+			continue
+		}
+		found, err := m.Tasks(ctx, TaskQuery{ProjectID: p.ID, Status: s, Page: Page{Limit: q.Limit, Cursor: q.Cursor}})
 		if err != nil {
 			return nil, err
 		}
-		c := CardColumn{Status: s, More: found.Next != ""}
+		c := CardColumn{Status: s, Total: total[s], Next: found.Next}
 		for _, t := range found.Tasks {
 			plan := plans[t.ID]
 			c.Cards = append(c.Cards, Card{t, plan, p.Name, plan.Blockers(func(id string) Status { return statuses[id] })})
@@ -112,7 +126,31 @@ func (m *Manager) Cards(ctx context.Context, p Project, limit int) (columns []Ca
 	return columns, nil
 }
 
-// SortCards orders cards by priority. Those of one priority keep their order.
-func SortCards(cards []Card) {
-	slices.SortStableFunc(cards, func(a, b Card) int { return a.Priority.Rank() - b.Priority.Rank() })
+// CardOrder is an order of the cards of a column.
+type CardOrder string
+
+// Orders of cards. Those that are equal in an order are newest first.
+const (
+	ByPriority CardOrder = ""
+	ByChange   CardOrder = "changed" // those that changed last first
+	ByAge      CardOrder = "oldest"
+	ByTitle    CardOrder = "title"
+)
+
+// CardOrders lists all orders.
+var CardOrders = []CardOrder{ByPriority, ByChange, ByAge, ByTitle}
+
+// SortCards orders cards, which are newest first. An order that is not known is [ByPriority].
+func SortCards(cards []Card, by CardOrder) {
+	slices.SortStableFunc(cards, func(a, b Card) int {
+		switch by {
+		case ByChange:
+			return b.Updated.Compare(a.Updated)
+		case ByAge:
+			return a.Created.Compare(b.Created)
+		case ByTitle:
+			return strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title))
+		}
+		return a.Priority.Rank() - b.Priority.Rank()
+	})
 }

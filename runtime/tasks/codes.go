@@ -71,6 +71,7 @@ const (
 	WaitForOlder           = "wait_for_older"            // invalid_argument: wait_ms with older log entries
 	OtherMachine           = "other_machine"             // worktree_missing: the worktree is on another machine; attempt, machine
 	NotVisited             = "not_visited"               // not_checked_out: the branch was not checked out; attempt
+	PullClosed             = "pull_closed"               // nothing_to_land: the branch has no commits after those of a pull request that was closed
 	PatchGuarded           = "patch_guarded"             // threshold_exceeded: a patch with fewer paths would be blocked too
 )
 
@@ -91,7 +92,7 @@ var Cases = sorted(worktree.Cases, box.Cases, []string{
 	WhichExecutor, WhichVariant, WhichChannel, WhichAction, PromptMissing, ReposMissing,
 	RepoOfOther, RepoNotHere, RepoOfOtherOrigin, RepoNameUnfit, BranchNotNamed, ProjectEmpty,
 	ExecutorNotHere, SessionExecutorNotHere, SessionExecutorGone, RunningFollowUp, StillStopping, NoSessionEver,
-	CursorUnknown, WaitForOlder, OtherMachine, NotVisited, PatchGuarded,
+	CursorUnknown, WaitForOlder, OtherMachine, NotVisited, PatchGuarded, PullClosed,
 })
 
 // sorted merges lists, sorts the result and removes duplicates.

@@ -2,6 +2,8 @@ package tasks
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,6 +26,27 @@ func (m *Manager) FindTasks(ctx context.Context, words string, limit int) (found
 		return nil, fmt.Errorf("find tasks: %w", err)
 	}
 	return found, nil
+}
+
+// Newest returns the ID of a project's newest task or attempt, or of the newest of all
+// projects if projectID is empty. It returns "" if there is none.
+func (m *Manager) Newest(ctx context.Context, kind Kind, projectID string) (id string, err error) {
+	table := map[Kind]string{KindTask: "tasks", KindAttempt: "attempts"}[kind]
+	within, args := withinRows(ctx, projectOf[kind])
+	if projectID != "" {
+		within, args = within+" AND "+projectOf[kind]+" = ?", append(args, projectID)
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		err := tx.QueryRow(ctx, "SELECT id FROM "+table+" WHERE "+within+" ORDER BY created_at DESC, id DESC LIMIT 1", args...).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("find the newest %s: %w", kind, err)
+	}
+	return id, nil
 }
 
 // CountRunning returns how many tasks have an attempt that runs or will run.

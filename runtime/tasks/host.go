@@ -31,9 +31,9 @@ const hostFile = "host-id"
 
 var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // the format of rand.Text
 
-// hostID returns this machine's ID, and creates it on the first call. Processes that
-// create it concurrently get the same ID.
-func hostID(dir string) (string, error) {
+// MachineID returns the ID of the machine whose [Options.Dir] is dir, and creates it on the
+// first call. Processes that create it concurrently get the same ID.
+func MachineID(dir string) (string, error) {
 	path := filepath.Join(dir, hostFile)
 	for range 2 {
 		b, err := os.ReadFile(path)
@@ -82,7 +82,7 @@ func (m *Manager) identify(ctx context.Context) {
 	if !store.IsPostgres(m.db.Place()) {
 		return
 	}
-	id, err := hostID(m.options.Dir)
+	id, err := MachineID(m.options.Dir)
 	if err != nil {
 		m.host, m.noHost = "unknown/"+m.instance, err // no attempt belongs to this ID
 		m.options.Log.Warn("this machine has no ID", "error", err)
@@ -283,6 +283,9 @@ func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s 
 	var known machine
 	if json.Unmarshal([]byte(l.Data), &known) != nil || known.Name == "" {
 		return hostInfo{name: "a machine with the ID " + host}, nil
+	}
+	if own, err := os.Hostname(); err == nil && own == known.Name && host != m.host {
+		known.Name = "another machine named " + known.Name
 	}
 	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }

@@ -126,7 +126,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		for _, action := range []Action{Send, Queue} {
 			_, err := other.FollowUp(t.Context(), FollowUpRequest{Action: action, AttemptID: started.AttemptID, Prompt: "say more"})
 			refused(t, fmt.Sprintf("FollowUp(%s)", action), err, HostAway)
-			if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is on "+name) || !f.Retryable) {
+			if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is on another machine named "+name) || !f.Retryable) {
 				t.Errorf("FollowUp(%s) = %+v, want it to name %s and to be retried", action, f, name)
 			}
 		}

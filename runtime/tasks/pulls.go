@@ -57,7 +57,8 @@ type Pulled struct {
 
 // OpenPull pushes an attempt's branch and opens a pull request, in each
 // repository where the attempt has commits that its target lacks. It first
-// commits the attempt's uncommitted work. A second call pushes the new commits.
+// commits the attempt's uncommitted work. A second call pushes the new commits. After a
+// pull request was closed without a merge, it opens another one only for new commits.
 // Afterwards, the task is in review. Faults: those of [Manager.Land] except
 // conflicts, remote_missing, push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
@@ -84,6 +85,9 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 		}
 		for i := range done.Requests {
 			if err := m.openPull(ctx, c, &done.Requests[i], q.Draft); err != nil {
+				if f := fault.Of(err); f != nil {
+					err = f.WithCase(f.Case, "attempt", c.ID, "remote", cmp.Or(q.Remote, "origin"))
+				}
 				return err
 			}
 		}
@@ -120,6 +124,7 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 	title := cmp.Or(strings.TrimSpace(q.Title), t.Title)
 	done.Body = cmp.Or(strings.TrimSpace(q.Body), strings.TrimSpace(CommitMessage{Summary: summary, Agent: agent, Template: "{summary}\n\n{coauthor}"}.String()))
 	var moves []worktree.Move
+	closed := ""
 	for i, d := range distances {
 		if d.Ahead == 0 {
 			continue
@@ -137,12 +142,22 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 			return done, withAttempt(err, c.ID)
 		}
 		pr := PullRequest{AttemptID: c.ID, Repo: r.Name, Remote: forge.Shown(remote), Place: place, Branch: done.Branch, Target: d.Target, Title: title, Head: d.Head, body: done.Body, remote: remote}
-		if n := slices.IndexFunc(before, func(b PullRequest) bool { return b.Repo == r.Name && b.Pull.State == forge.Open }); n >= 0 {
-			pr.Pull = before[n].Pull
+		if n := slices.IndexFunc(before, func(b PullRequest) bool { return b.Repo == r.Name }); n >= 0 {
+			switch was := before[n]; {
+			case was.Pull.State == forge.Open:
+				pr.Pull = was.Pull
+			case was.Pull.State == forge.Closed && was.Head == d.Head:
+				closed = was.Pull.URL
+				continue
+			}
 		}
 		done.Requests = append(done.Requests, pr)
 		moves = append(moves, worktree.Move{Name: r.Name, Path: r.Path, Branch: d.Target, Before: d.Tip, After: d.Head})
 		done.Plan += fmt.Sprint(r.Name, " ", remote, " ", d.Target, " ", d.Head, " ")
+	}
+	if len(done.Requests) == 0 && closed != "" {
+		return done, refuse(worktree.NothingToLand, "reopen it on the forge, or have the agent change something first",
+			"pull request %s was closed, and the attempt has no new commits", closed).WithCase(PullClosed)
 	}
 	if len(done.Requests) == 0 {
 		return done, fault.New(worktree.NothingToLand, fmt.Sprintf("%s already contains all of %s", distances[0].Target, done.Branch), "check what the attempt has changed")
@@ -168,7 +183,7 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 		}
 	}
 	if err := c.tree.Push(ctx, c.tree.Repos[i], pr.remote, pr.Head, before); err != nil {
-		return withAttempt(err, c.ID)
+		return err
 	}
 	pushed := store.Record{Action: "attempt.pushed", Object: c.ID, Detail: pr.Branch + " to " + pr.Remote}
 	if err := m.writePull(ctx, *pr, pushed); err != nil {
@@ -177,7 +192,7 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 	if pr.Pull.Number == 0 {
 		client := m.forge()
 		if pr.Pull, err = client.Open(ctx, pr.Place, forge.Request{Branch: pr.Branch, Target: pr.Target, Title: pr.Title, Body: pr.body, Draft: draft}); err != nil {
-			return withAttempt(err, c.ID)
+			return err
 		}
 	}
 	return m.writePull(ctx, *pr)
@@ -252,15 +267,15 @@ const maxForges = 8
 
 // LookAtPulls asks the forges about the open pull requests of this machine
 // that were not asked about for the given duration, and updates their state.
-// attemptID selects one attempt's pull requests; if it is empty, LookAtPulls
-// updates those of all attempts. If all pull requests of an attempt are merged,
+// attemptID selects one attempt's pull requests, also closed ones, which may have been
+// reopened; if it is empty, LookAtPulls updates the open ones of all attempts. If all pull requests of an attempt are merged,
 // the attempt counts as landed, and its task as done. A forge that does not
 // answer holds up only its own pull requests.
 func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.Duration) error {
 	var open []PullRequest
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
-		open, err = all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE state = ? AND looked_at <= ? AND host = ? AND (? = '' OR attempt_id = ?) ORDER BY looked_at LIMIT 100",
-			string(forge.Open), millis(tx.Now.Add(-older)), m.host, attemptID, attemptID)
+		open, err = all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE (state = ? OR state = ? AND attempt_id = ?) AND looked_at <= ? AND host = ? AND (? = '' OR attempt_id = ?) ORDER BY looked_at LIMIT 100",
+			string(forge.Open), string(forge.Closed), attemptID, millis(tx.Now.Add(-older)), m.host, attemptID, attemptID)
 		return err
 	})
 	if err != nil {

@@ -198,6 +198,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		} else {
 			w = currentWork(ctx, r.c.tree, r.remarks)
 		}
+		w.Totals = totalsOf(ctx, r.c.tree, w)
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("cannot unlock a worktree", "attempt_id", r.p.AttemptID, "error", err)
 		}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,8 +43,10 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	t.Unassigned = t.InProgress && *doing == 3 && value(host) == anyHost
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.LastStopped = last != nil && State(*last) == Killed
-	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
-	t.Landed = !t.InProgress && readWork(value(work)).State == LandedWork
+	done := readWork(value(work))
+	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && done.State == OffBranch
+	t.Landed = !t.InProgress && done.State == LandedWork
+	t.Changed = done.Totals
 	return t, err
 }
 
@@ -134,7 +137,7 @@ func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// CreateTask creates a task with status todo. If its plan is refused, there is no task.
+// CreateTask creates a task. If its plan is refused, there is no task.
 func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
 	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
 		return Task{}, err
@@ -145,6 +148,11 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 	n.Description = strings.TrimSpace(n.Description)
 	if err := checkText("description", n.Description, maxPrompt); err != nil {
 		return Task{}, err
+	}
+	if n.Status != "" {
+		if err := checkStatus(n.Status); err != nil {
+			return Task{}, err
+		}
 	}
 	if n.Plan != nil {
 		plan, err := n.Plan.Check()
@@ -163,7 +171,7 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 		if _, err := readProject(ctx, tx, n.ProjectID); err != nil {
 			return Task{}, err
 		}
-		t := Task{ID: newID(), ProjectID: n.ProjectID, Title: n.Title, Description: n.Description, Status: Todo, Created: tx.Now, Updated: tx.Now}
+		t := Task{ID: newID(), ProjectID: n.ProjectID, Title: n.Title, Description: n.Description, Status: cmp.Or(n.Status, Todo), Created: tx.Now, Updated: tx.Now}
 		_, err := tx.Exec(ctx, "INSERT INTO tasks (id, project_id, title, description, status, created_at, updated_at) VALUES ("+marks(7)+")",
 			t.ID, t.ProjectID, t.Title, t.Description, t.Status, millis(t.Created), millis(t.Updated))
 		if err != nil {

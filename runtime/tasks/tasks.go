@@ -155,6 +155,9 @@ type TaskSummary struct {
 	OffBranch bool
 	// Landed reports whether the newest attempt's work has landed.
 	Landed bool
+	// Changed counts what the newest attempt had changed when its last run ended. It is
+	// nil if none has ended, or if the changes were not counted.
+	Changed *Totals
 
 	queued *process // first process that is waiting for a slot; nil if there is none
 }
@@ -277,6 +280,7 @@ type NewTask struct {
 	ProjectID, Title, Description string
 	RequestID                     string // if empty, each call creates another task
 	Plan                          *Plan  `json:",omitempty"` // nil: the zero plan
+	Status                        Status `json:",omitempty"` // if empty, Todo
 }
 
 // TaskChange describes a change of a task. Only fields that are not nil change.
@@ -582,6 +586,9 @@ type PatchQuery struct {
 	Paths     []string // 1 to 100 files or folders
 	MaxBytes  int      // 0 means 200 KiB; more than 2 MiB is blocked
 	Force     bool     // ignores the guard
+	// Exact asks for a patch that git apply accepts: up to 64 MiB, with the contents of
+	// binary files, and not always UTF-8. MaxBytes is ignored.
+	Exact bool
 }
 
 // Patch is the output of git diff for some files.

@@ -133,7 +133,12 @@ func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
 	if err != nil {
 		return Patch{}, err
 	}
-	p, err := c.tree.Patch(ctx, q.Paths, q.MaxBytes, *m.options.Guard, q.Force)
+	var p worktree.Patch
+	if q.Exact {
+		p, err = c.tree.ExactPatch(ctx, q.Paths, *m.options.Guard, q.Force)
+	} else {
+		p, err = c.tree.Patch(ctx, q.Paths, q.MaxBytes, *m.options.Guard, q.Force)
+	}
 	if err != nil {
 		return Patch{}, err
 	}

@@ -23,6 +23,37 @@ type Work struct {
 	// Notes lists the reasons why the work is OffBranch, and anything else that
 	// a person should know about the work.
 	Notes []string `json:"notes,omitempty"`
+	// Totals are those of all changes when they were last counted, or nil.
+	Totals *Totals `json:"totals,omitempty"`
+}
+
+// Totals counts an attempt's changed files and lines.
+type Totals struct {
+	Files   int `json:"files"`
+	Added   int `json:"added"`
+	Deleted int `json:"deleted"`
+}
+
+// totalsOf counts what has changed in a folder whose work is w, at the end of a run. It
+// returns nil if git cannot tell.
+func totalsOf(ctx context.Context, tree worktree.Tree, w Work) *Totals {
+	sum, err := worktree.Summary{}, error(nil)
+	switch w.State {
+	case OnBranch:
+		sum, err = tree.Committed(ctx)
+	case OffBranch:
+		var found worktree.Changes
+		found, err = tree.Changes(ctx, worktree.Guard{}, false)
+		if sum = found.Summary; found.Blocked != "" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	return &Totals{sum.Files, sum.Added, sum.Deleted}
 }
 
 // OnBranch is the state of work that is entirely on the attempt's branch.
@@ -41,7 +72,7 @@ func currentWork(ctx context.Context, tree worktree.Tree, remarks []string) Work
 	}
 	s, err := tree.Standing(ctx)
 	if err != nil {
-		return Work{OffBranch, []string{"git cannot check the work: " + errorText(err)}}
+		return Work{State: OffBranch, Notes: []string{"git cannot check the work: " + errorText(err)}}
 	}
 	return workOf(s, remarks)
 }
@@ -63,11 +94,15 @@ func workOf(s worktree.Survey, remarks []string) Work {
 const committedItself = "committed by the agent: "
 
 // writeWork stores where the work is. It adds to w the notes of earlier runs
-// that still apply.
+// that still apply, and the last totals if w has none.
 func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
 	var before string
 	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
-	for _, n := range readWork(before).Notes {
+	old := readWork(before)
+	if w.Totals == nil {
+		w.Totals = old.Totals
+	}
+	for _, n := range old.Notes {
 		if strings.HasPrefix(n, committedItself) && !slices.Contains(w.Notes, n) {
 			w.Notes = append(w.Notes, n)
 		}
@@ -176,6 +211,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, heldIn(err, c.ID)
 	}
 	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, currentWork(ctx, c.tree, nil)
+	done.Work.Totals = totalsOf(ctx, c.tree, done.Work)
 	m.share(ctx, c)
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }

@@ -66,7 +66,7 @@ func (b board) Board(ctx context.Context) ([]tasks.Project, []tasks.CardColumn, 
 	}
 	var all []tasks.CardColumn
 	for _, p := range page.Projects {
-		columns, err := b.c.Manager.Cards(ctx, p, boardTasks)
+		columns, err := b.c.Manager.Cards(ctx, p, tasks.CardQuery{Limit: boardTasks})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -114,20 +114,20 @@ func (b board) quiet(out io.Writer) *Command {
 	return &own
 }
 
-func (b board) Do(ctx context.Context, o terminal.Order) (string, error) {
+func (b board) Do(ctx context.Context, o terminal.Order) (terminal.Result, error) {
 	var out, told bytes.Buffer
 	own := b.quiet(&out)
 	own.Stderr = &told
 	err := own.act(ctx, o)
 	switch text := out.String(); {
 	case err != nil:
-		return "", own.Worded(err)
+		return terminal.Result{}, own.Worded(err)
 	case o.Act == terminal.ActNew: // it prints the ID only
-		return "added; press r to start an attempt", nil
+		return terminal.Result{Told: "added; press r to start an attempt", Task: strings.TrimSpace(text)}, nil
 	case text != "":
-		return strings.ReplaceAll(text, "\n", " "), nil
+		return terminal.Result{Told: strings.ReplaceAll(text, "\n", " ")}, nil
 	}
-	return told.String(), nil
+	return terminal.Result{Told: told.String()}, nil
 }
 
 // followed is how many entries of a run that has begun the board shows.
@@ -139,7 +139,7 @@ func (b board) Follow(ctx context.Context, attempt string, to io.Writer) error {
 
 func (b board) Diff(ctx context.Context, attempt string, to io.Writer) error {
 	own := b.quiet(to)
-	return own.Worded(own.Diff(ctx, attempt, nil, Shown{}))
+	return own.Worded(own.Diff(ctx, attempt, nil, Shown{ToRead: true}))
 }
 
 func (b board) Watch(ctx context.Context, changed func()) error {

@@ -19,7 +19,8 @@ import (
 
 // Shown selects what Diff prints. Force also prints changes that the diff guard would
 // withhold.
-type Shown struct{ Stat, Names, Force bool }
+// ToRead prints a patch for reading, even if the output is not a terminal.
+type Shown struct{ Stat, Names, Force, ToRead bool }
 
 // Diff prints what an attempt has changed, or only the changes to some paths.
 func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Shown) error {
@@ -35,7 +36,7 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 		return c.answer(ctx, "get_attempt_patch", map[string]any{"attempt_id": id, "paths": paths, "force": f.Force, "max_bytes": mostPatch}, &out, nil)
 	}
 	if len(paths) > 0 && !f.Stat && !f.Names {
-		return c.patch(ctx, id, paths, f.Force)
+		return c.patch(ctx, id, paths, f)
 	}
 	var out work.Changes
 	return c.answer(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.Force}, &out, func() error {
@@ -68,7 +69,7 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 			return c.stat(ctx, id, f.Force, paths)
 		}
 		for part := range slices.Chunk(out.Files, 100) {
-			if err := c.patch(ctx, id, part, f.Force); err != nil {
+			if err := c.patch(ctx, id, part, f); err != nil {
 				return err
 			}
 		}
@@ -150,19 +151,19 @@ func within(file string, paths []string) bool {
 // mostPatch is the maximum size in bytes of a patch in a tool answer.
 const mostPatch = 2 << 20
 
-// patch prints the patch for the given paths. It makes as many tool calls as
-// necessary.
-func (c *Command) patch(ctx context.Context, id string, paths []string, force bool) error {
+// patch prints the patch for the given paths, in as many parts as necessary. On a terminal
+// it is for reading; elsewhere it is exact, so that git can apply it.
+func (c *Command) patch(ctx context.Context, id string, paths []string, f Shown) error {
+	paint := console.PainterFor(c.Stdout)
 	for len(paths) > 0 {
-		var out work.Patch
-		if _, err := c.call(ctx, "get_attempt_patch", map[string]any{"attempt_id": id, "paths": paths, "force": force, "max_bytes": mostPatch}, &out); err != nil {
+		out, err := c.Manager.Patch(ctx, tasks.PatchQuery{AttemptID: id, Paths: paths, Force: f.Force, MaxBytes: mostPatch, Exact: !f.ToRead && !paint.OnTerminal()})
+		if err != nil {
 			return err
 		}
-		if out.Blocked {
-			return notShown(*out.BlockedReason, strings.Join(paths[:min(len(paths), 3)], ", "))
+		if out.Blocked.Reason != "" {
+			return notShown(out.Blocked.Reason, strings.Join(paths[:min(len(paths), 3)], ", "))
 		}
-		paint := console.PainterFor(c.Stdout)
-		text := *out.Patch
+		text := out.Text
 		if text == "" && len(out.Omitted) == 0 {
 			c.Tell("nothing has changed in " + textutil.Some(paths, 3))
 		}
@@ -178,7 +179,7 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 		}
 		if len(out.Omitted) == len(paths) && slices.Equal(out.Omitted, paths) {
 			for _, path := range paths {
-				c.Tell(path + " is skipped because its part of the patch is longer than 2 MiB")
+				c.Tell(path + " is skipped because its part of the patch is too long")
 			}
 			return nil
 		}

@@ -13,23 +13,25 @@ import (
 const newest = "newest"
 
 // find returns the ID of the task or attempt that begins or ends with part, or of the
-// newest one.
+// newest one: that of this repository's project or, elsewhere, of all projects.
 func (c *Command) find(ctx context.Context, kind tasks.Kind, part string) (string, error) {
 	if part != newest {
 		return c.Manager.Find(ctx, kind, part)
 	}
-	all, err := c.Manager.IDs(ctx, kind, "")
-	if err == nil && len(all) == 0 {
+	where := ""
+	here, err := c.Manager.ProjectOf(ctx, ".")
+	if err == nil && here.ID != "" {
+		where = " in project " + here.Name
+	}
+	id, err := c.Manager.Newest(ctx, kind, here.ID)
+	if err == nil && id == "" {
 		hint := "add one: deskhand tasks add TITLE"
 		if kind == tasks.KindAttempt {
 			hint = "start one: deskhand tasks start TASK"
 		}
-		err = fault.New(tasks.NotFound, fmt.Sprintf("there is no %s yet", kind), hint)
+		err = fault.New(tasks.NotFound, fmt.Sprintf("there is no %s yet%s", kind, where), hint)
 	}
-	if err != nil {
-		return "", err
-	}
-	return all[0].ID, nil
+	return id, err
 }
 
 // attempt returns the ID of the attempt with this part of its ID. If the part is a task's,

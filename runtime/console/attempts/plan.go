@@ -181,7 +181,7 @@ func (c *Command) sifted(ctx context.Context, projectID string, q Listing, plans
 			break
 		}
 	}
-	tasks.SortCards(found)
+	tasks.SortCards(found, tasks.ByPriority)
 	asked.Limit = q.Limit
 	var listed tasks.TaskPage
 	for _, card := range found[:min(len(found), q.Limit)] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -30,8 +31,8 @@ type onePull struct {
 	forge.Pull
 }
 
-// OpenPulls opens an attempt's pull requests, or prints them if the work
-// has already landed.
+// OpenPulls opens an attempt's pull requests, or prints them if the work has already
+// landed, or if they were closed and there is no new work.
 func (c *Command) OpenPulls(ctx context.Context, prefix string, q tasks.PullQuery) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -55,8 +56,19 @@ func (c *Command) OpenPulls(ctx context.Context, prefix string, q tasks.PullQuer
 		done, err = c.Manager.OpenPull(ctx, q)
 		return err
 	})
+	if f := fault.Of(err); f != nil && f.Case == tasks.PullClosed {
+		c.Tell("the attempt has no new commits; " + f.Hint)
+		return c.pulled(tasks.Pulled{AttemptID: id, Branch: s.Branch, Requests: s.Pulls}, false)
+	}
 	if err != nil {
 		return err
+	}
+	if (q.Title != "" || q.Body != "" || q.Draft) && !q.DryRun {
+		for _, was := range s.Pulls {
+			if was.Pull.State == forge.Open {
+				c.Tell(fmt.Sprintf("#%d was already open: its title, text and draft state are unchanged", was.Pull.Number))
+			}
+		}
 	}
 	return c.pulled(done, q.DryRun)
 }
@@ -73,7 +85,11 @@ func (c *Command) pulled(done tasks.Pulled, dryRun bool) error {
 	var text strings.Builder
 	for _, pr := range done.Requests {
 		if dryRun {
-			fmt.Fprintf(&text, "%s  would push %s to %s and open %q for %s\n", pr.Repo, pr.Branch, pr.Remote, pr.Title, pr.Target)
+			then := fmt.Sprintf("open %q for %s", pr.Title, pr.Target)
+			if pr.Pull.Number > 0 {
+				then = "update " + pullWord(pr)
+			}
+			fmt.Fprintf(&text, "%s  would push %s to %s and %s\n", pr.Repo, pr.Branch, pr.Remote, then)
 			continue
 		}
 		fmt.Fprintf(&text, "%s  %s\n", pr.Repo, pullWord(pr))

@@ -79,7 +79,7 @@ func (c *Command) tellFault(err error) {
 	worded := c.Worded(err)
 	c.Tell(worded.Error())
 	if f := fault.Of(worded); f.Hint != "" {
-		c.Tell(f.Hint)
+		fmt.Fprintf(c.Stderr, "hint: %s\n", console.PainterFor(c.Stderr).Plain(f.Hint))
 	}
 }
 
@@ -132,6 +132,10 @@ func (c *Command) whatNow(ctx context.Context, id string) error {
 			return c.Line("\nThe attempt is unchanged; show it: deskhand tasks show %s", brief(contract.UUID(id)))
 		}
 		o := terminal.Order{Act: acts[choice], Attempt: id}
+		if o.Act == "" && choice != "d" {
+			c.Tell(fmt.Sprintf("%q is none of the letters in brackets", choice))
+			continue
+		}
 		if o.Act == terminal.ActSay {
 			if o.Text, err = c.Reply(ctx, "say: "); err != nil || o.Text == "" {
 				continue
@@ -139,7 +143,7 @@ func (c *Command) whatNow(ctx context.Context, id string) error {
 		}
 		if choice == "d" {
 			err = c.Diff(ctx, id, nil, Shown{})
-		} else if o.Act != "" {
+		} else {
 			if err = c.act(ctx, o); err == nil && o.Act == terminal.ActSay {
 				if err = c.followToEnd(ctx, id); ctx.Err() != nil {
 					c.tellRunning(contract.UUID(id))

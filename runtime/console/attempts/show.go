@@ -19,7 +19,7 @@ func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 		if err == nil {
 			return c.showTask(ctx, id)
 		}
-		if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
+		if f := fault.Of(err); f == nil || f.Code != tasks.NotFound || prefix == newest {
 			return err
 		}
 	}

@@ -179,25 +179,39 @@ func (w *Work) noneYet() string {
 // Update rebuilds libraries from their sources: the named libraries, or all of
 // them.
 func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
-	all, _, err := w.Shelf.List()
+	all, problems, err := w.Shelf.List()
 	if err != nil {
 		return err
 	}
-	chosen := all
-	if len(all) == 0 && len(names) == 0 {
+	chosen, damaged := all, problems
+	if len(all)+len(problems) == 0 && len(names) == 0 {
 		w.Tell(w.noneYet())
 	}
 	if len(names) > 0 {
-		chosen = nil
+		chosen, damaged = nil, nil
 		for _, name := range names {
 			e, err := shelf.Among(all, name)
+			if p := w.Shelf.Damaged(problems, name); err != nil && p != nil {
+				damaged = append(damaged, *p)
+				continue
+			}
 			if err != nil {
 				return err
 			}
 			chosen = append(chosen, e)
 		}
 	}
+	var unknown error
+	for _, p := range damaged {
+		e, err := p.Updatable()
+		if err != nil {
+			unknown = errors.Join(unknown, err)
+			continue
+		}
+		chosen = append(chosen, e)
+	}
 	return w.onShelf(f.JSON, func(bar *console.Bar) (done []shelf.Result, failed error) {
+		failed = unknown
 		for _, e := range chosen {
 			o, err := w.adding(f.Options, bar)
 			if err != nil {
@@ -217,13 +231,16 @@ func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 
 // Remove removes libraries from the shelf. If one of the names is wrong, it removes none.
 func (w *Work) Remove(names []string) error {
-	all, _, err := w.Shelf.List()
+	all, problems, err := w.Shelf.List()
 	if err != nil {
 		return err
 	}
 	var chosen []shelf.Entry
 	for _, name := range names {
 		e, err := shelf.Among(all, name)
+		if p := w.Shelf.Damaged(problems, name); err != nil && p != nil {
+			e, err = shelf.Entry{Name: name, Folder: p.Folder}, nil
+		}
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,12 @@ type Order struct {
 	Allowed                []string // text that looks like a secret, which the person has seen and allowed
 }
 
+// Result is the result of an order.
+type Result struct {
+	Told string // what to tell the person
+	Task string // ID of the added task, for [ActNew]
+}
+
 // Work is what the board shows and does. Its methods may be called concurrently.
 type Work interface {
 	// Board returns the projects, and the tasks of all of them by status.
@@ -51,8 +57,7 @@ type Work interface {
 	Agents(ctx context.Context) ([]string, error)
 	// Undoable returns the reason why an attempt's landing cannot be undone, or nil.
 	Undoable(ctx context.Context, attempt string) error
-	// Do carries out an order and returns what to tell the person.
-	Do(ctx context.Context, o Order) (string, error)
+	Do(ctx context.Context, o Order) (Result, error)
 	// Follow writes an attempt's log until no process runs.
 	Follow(ctx context.Context, attempt string, to io.Writer) error
 	// Diff writes an attempt's changes.
@@ -88,6 +93,7 @@ type board struct {
 	sieve    tasks.Sieve
 	closed   bool // done and cancelled tasks are shown, too
 	cursor   int
+	added    string // ID of a task that gets the cursor when it is shown; empty: none
 	loaded   bool
 	loading  bool
 	dirty    bool // something changed while loading
@@ -110,9 +116,9 @@ type (
 		err      error
 	}
 	orderDone struct {
-		order Order
-		told  string
-		err   error
+		order  Order
+		result Result
+		err    error
 	}
 	agentsFound struct {
 		task   string
@@ -250,10 +256,11 @@ func (b *board) took(msg boardLoaded) tea.Cmd {
 // boardOrder is the order of the statuses on the screen: first what may need a person.
 var boardOrder = []tasks.Status{tasks.InReview, tasks.InProgress, tasks.Todo, tasks.Done, tasks.Cancelled}
 
-// sift selects the tasks to show. It keeps the cursor on the same task.
+// sift selects the tasks to show. It keeps the cursor on the same task, or puts it on the
+// one that was added.
 func (b *board) sift() {
-	here := ""
-	if c := b.card(); c != nil {
+	here := b.added
+	if c := b.card(); c != nil && here == "" {
 		here = c.ID
 	}
 	b.shown = nil
@@ -270,13 +277,13 @@ func (b *board) sift() {
 				}
 			}
 		}
-		tasks.SortCards(some)
+		tasks.SortCards(some, tasks.ByPriority)
 		b.shown = append(b.shown, some...)
 	}
 	b.cursor = min(b.cursor, max(len(b.shown)-1, 0))
 	for i := range b.shown {
 		if b.shown[i].ID == here {
-			b.cursor = i
+			b.cursor, b.added = i, ""
 		}
 	}
 }
@@ -315,8 +322,8 @@ func (b *board) card() *tasks.Card {
 func (b *board) order(o Order) tea.Cmd {
 	b.busy, b.note = doing[o.Act], ""
 	return func() tea.Msg {
-		told, err := b.work.Do(b.ctx, o)
-		return orderDone{o, told, err}
+		result, err := b.work.Do(b.ctx, o)
+		return orderDone{o, result, err}
 	}
 }
 
@@ -329,7 +336,7 @@ var doing = map[Act]string{
 // done shows the result of an order. If the work holds text that looks like a secret, it
 // asks whether to go on.
 func (b *board) done(msg orderDone) tea.Cmd {
-	b.busy, b.note = "", line(strings.TrimSpace(msg.told))
+	b.busy, b.note = "", line(strings.TrimSpace(msg.result.Told))
 	if f := fault.Of(msg.err); f != nil && f.Code == tasks.LandHeld && len(msg.order.Allowed) == 0 {
 		if found, _ := f.Details["found"].([]string); len(found) > 0 {
 			again := msg.order
@@ -344,8 +351,11 @@ func (b *board) done(msg orderDone) tea.Cmd {
 		b.note = reason(msg.err)
 		return b.load()
 	}
-	if msg.order.Act == ActDiscard {
+	switch msg.order.Act {
+	case ActDiscard:
 		b.leave()
+	case ActNew: // a search or a filter may hide it
+		b.sieve, b.added = tasks.Sieve{}, msg.result.Task
 	}
 	return tea.Batch(b.load(), b.open.reload(b))
 }

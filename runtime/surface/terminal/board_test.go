@@ -55,11 +55,15 @@ func (w *bench) Undoable(_ context.Context, attempt string) error {
 
 func (w *bench) Agents(context.Context) ([]string, error) { return []string{"claude", "codex"}, nil }
 
-func (w *bench) Do(_ context.Context, o Order) (string, error) {
+func (w *bench) Do(_ context.Context, o Order) (Result, error) {
 	w.orders = append(w.orders, o)
 	err := w.fail
 	w.fail = nil
-	return "done", err
+	if o.Act == ActNew {
+		w.columns = append(w.columns, tasks.CardColumn{Status: tasks.Todo, Cards: []tasks.Card{carded("new", o.Text, tasks.Todo, o.Project)}})
+		return Result{Told: "added", Task: "new"}, nil
+	}
+	return Result{Told: "done"}, err
 }
 
 func (w *bench) Follow(_ context.Context, _ string, to io.Writer) error {
@@ -208,6 +212,17 @@ func TestBoardShowsWhatIsLookedFor(t *testing.T) {
 	}
 }
 
+// The board says that r starts an attempt at a new task, so the cursor is on that task,
+// even if a search hid it.
+func TestBoardPutsTheCursorOnANewTask(t *testing.T) {
+	w := someBoard()
+	b := boarded(w, 80, 24)
+	b.types("/ 'footer enter n 'Sweep enter r 1")
+	if last := w.orders[len(w.orders)-1]; last.Act != ActStart || last.Task != "new" {
+		t.Errorf("r after a new task: %+v; the screen is:\n%s", last, b.text())
+	}
+}
+
 // Text that looks like a secret is shown once more before it lands.
 func TestBoardAsksAgainBeforeSecretsLand(t *testing.T) {
 	w := someBoard()
@@ -276,7 +291,7 @@ func TestBoardFitsTheScreen(t *testing.T) {
 		for _, keys := range []string{"", "a", "enter", "d", "l", "r", "f", "n", "n '価格", "/ 'e", "?", "s 'x"} {
 			b := boarded(w, size[0], size[1])
 			b.types(keys)
-			b.settle(func() tea.Msg { return orderDone{told: hostile} })
+			b.settle(func() tea.Msg { return orderDone{result: Result{Told: hostile}} })
 			rows := b.view().rows
 			if len(rows) > size[1] {
 				t.Errorf("%v %q: %d rows", size, keys, len(rows))

@@ -246,6 +246,9 @@ func (p Policy) podContainer(dir string, mounts []object) object {
 	security := object{"allowPrivilegeEscalation": false, "capabilities": object{"drop": []string{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"}}
 	if uid := os.Getuid(); uid >= 0 { // files on the claims belong to the user
 		security["runAsUser"], security["runAsGroup"] = uid, os.Getgid()
+		if uid > 0 {
+			security["runAsNonRoot"] = true // a namespace with the restricted Pod Security Standard wants it in words
+		}
 	}
 	limits := object{}
 	if m := p.Container.Memory; m != "" {

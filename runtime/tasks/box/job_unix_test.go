@@ -67,7 +67,7 @@ func TestGoldenManifestOfAJob(t *testing.T) {
 		t.Errorf("the record is %q, %v", recorded, err)
 	}
 	goldentest.Compare(t, "testdata/job.json", strings.NewReplacer(home, "/srv/deskhand", p.Temp, "/tmp/box", in.Job.Where.Name, "deskhand-run1-0123456789",
-		fmt.Sprintf(`"runAsUser": %d`, os.Getuid()), `"runAsUser": 1000`, fmt.Sprintf(`"runAsGroup": %d`, os.Getgid()), `"runAsGroup": 1000`).Replace(indented(t, in.Job.Manifest)))
+		`"runAsUser": 0`, `"runAsNonRoot": true,`+"\n"+strings.Repeat(" ", 14)+`"runAsUser": 1000`, fmt.Sprintf(`"runAsUser": %d`, os.Getuid()), `"runAsUser": 1000`, fmt.Sprintf(`"runAsGroup": %d`, os.Getgid()), `"runAsGroup": 1000`).Replace(indented(t, in.Job.Manifest)))
 
 	p.Run = strings.Repeat("long-", 30)
 	if line, _, err = p.Command(Container, work, []string{"agent"}, nil); err != nil || len(jobOf(t, line).Job.Where.Name) > maxObjectName {
@@ -80,6 +80,21 @@ func TestGoldenManifestOfAJob(t *testing.T) {
 	p.Container.Claims, p.Network.Closed = []string{"work:" + home}, true
 	if _, _, err := p.Command(Container, work, []string{"agent"}, nil); err == nil || !strings.Contains(err.Error(), "cannot close the network") {
 		t.Errorf("a closed network: %v", err)
+	}
+}
+
+// The log says it if there is no pod, because of a policy or a quota of the namespace.
+func TestAJobWithoutAPodIsRemarked(t *testing.T) {
+	if why, waits := (podState{}).stuck(0); why+waits != "" {
+		t.Errorf("at first: %q %q, want nothing", why, waits)
+	}
+	if why, waits := (podState{}).stuck(podLate); why != "" || !strings.Contains(waits, "kubectl describe job") {
+		t.Errorf("later: %q %q, want what shows the reason", why, waits)
+	}
+	var p podState
+	p.Metadata.Name = "deskhand-a-1"
+	if why, waits := p.stuck(podPatience); why+waits != "" {
+		t.Errorf("with a pod: %q %q, want nothing", why, waits)
 	}
 }
 

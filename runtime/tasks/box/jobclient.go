@@ -25,6 +25,8 @@ const (
 	podPatience = 15 * time.Minute
 	// podLook is how often the state of a pod is read while it starts.
 	podLook = 500 * time.Millisecond
+	// podLate is how long Kubernetes may take to create a pod before that is remarkable.
+	podLate = 10 * time.Second
 	// aliveEvery is how often a silent connection gets a frame.
 	aliveEvery = 30 * time.Second
 	// maxSent is the size up to which a folder or file that is not on a claim is sent.
@@ -151,8 +153,12 @@ func (j *Job) pod(ctx context.Context) (p podState, err error) {
 	return p, nil
 }
 
-// stuck returns why a pod will never start, or "". waits says what it waits for.
-func (p podState) stuck() (why, waits string) {
+// stuck returns why a pod will never start, or "". waits says what it waits for. The Job was
+// created the given time ago.
+func (p podState) stuck(ago time.Duration) (why, waits string) {
+	if p.Metadata.Name == "" && ago >= podLate {
+		return "", "Kubernetes has created none for the Job, for example because of a quota or a policy; kubectl describe job shows why"
+	}
 	if p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" {
 		return "the pod ended before the agent began: " + p.end(), ""
 	}
@@ -197,7 +203,7 @@ func (p podState) runs() bool {
 func (j *Job) started(ctx context.Context) (name string, err error) {
 	limit, cancel := context.WithTimeoutCause(ctx, podPatience, fmt.Errorf("the pod did not start within %v", podPatience))
 	defer cancel()
-	said := ""
+	said, since := "", time.Now()
 	for {
 		p, err := j.pod(limit)
 		if limit.Err() != nil {
@@ -206,7 +212,7 @@ func (j *Job) started(ctx context.Context) (name string, err error) {
 		if err != nil {
 			return "", err
 		}
-		why, waits := p.stuck()
+		why, waits := p.stuck(time.Since(since))
 		switch {
 		case why != "":
 			return "", errors.New(why)

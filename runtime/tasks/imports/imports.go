@@ -8,6 +8,7 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,8 +53,9 @@ type Plan struct {
 
 // Source is where to read.
 type Source struct {
-	// Place is github:OWNER/REPO, the URL of a repository on a GitHub server, or the path
-	// of a file or folder.
+	// Place is github:OWNER/REPO, the URL of a repository on a GitHub server, also in the
+	// form for ssh, or the path of a file or folder. A folder may have both .beads and
+	// backlog.
 	Place string
 	// Closed includes items that are done. They are imported as done.
 	Closed bool
@@ -83,14 +85,14 @@ const (
 )
 
 var gitHubPlace = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:github:|https?://([A-Za-z0-9.-]+(?::\d+)?)/)([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+?)(?:\.git)?(?:/issues)?/?$`)
+	return regexp.MustCompile(`^(?:github:|https?://([A-Za-z0-9.-]+(?::\d+)?)/|(?:ssh://)?git@([A-Za-z0-9.-]+)[:/])([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+?)(?:\.git)?(?:/issues)?/?$`)
 })
 
 // Read returns the items of a source, in its order. Its faults are import_unreadable and
 // import_too_much.
 func Read(ctx context.Context, s Source) ([]Item, error) {
 	if m := gitHubPlace().FindStringSubmatch(s.Place); m != nil {
-		return s.gitHub(ctx, m[1], m[2], m[3])
+		return s.gitHub(ctx, cmp.Or(m[1], m[2]), m[3], m[4])
 	}
 	info, err := os.Stat(s.Place)
 	if err != nil {
@@ -102,6 +104,7 @@ func Read(ctx context.Context, s Source) ([]Item, error) {
 		}
 		return s.file(s.Place)
 	}
+	found, all := false, []Item(nil)
 	for _, one := range []struct {
 		dir  string
 		read func(string) ([]Item, error)
@@ -109,8 +112,15 @@ func Read(ctx context.Context, s Source) ([]Item, error) {
 		{filepath.Join(s.Place, ".beads"), s.beadsDir}, {filepath.Join(s.Place, "backlog"), s.backlogDir},
 	} {
 		if i, err := os.Lstat(one.dir); err == nil && i.IsDir() {
-			return one.read(one.dir)
+			items, err := one.read(one.dir)
+			if err != nil {
+				return nil, err
+			}
+			found, all = true, append(all, items...)
 		}
+	}
+	if found {
+		return all, nil
 	}
 	switch filepath.Base(filepath.Clean(s.Place)) {
 	case ".beads":

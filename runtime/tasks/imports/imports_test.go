@@ -83,6 +83,10 @@ func TestBacklog(t *testing.T) {
 	if got, want := fmt.Sprint(readAll(t, Source{Place: dir})[0].Plan), "{normal [search ui] [backlog:task-1]}"; got != want {
 		t.Errorf("plan %s, want %s", got, want)
 	}
+	put(t, filepath.Join(dir, ".beads", "issues.jsonl"), `{"id":"bd-1","title":"Both","status":"open"}`)
+	if got := readAll(t, Source{Place: dir, Closed: true}); len(got) != 3 || got[0].Key != "beads:bd-1" || got[1].Key != "backlog:task-7" {
+		t.Errorf("a folder with both: %s", shown(got))
+	}
 	if got := readAll(t, Source{Place: filepath.Join(dir, "backlog"), Closed: true}); len(got) != 2 || got[1].Key != "backlog:task-1" || !got[1].Done {
 		t.Errorf("with done ones: %s", shown(got))
 	}
@@ -148,9 +152,11 @@ func TestGitHubWithGh(t *testing.T) {
 	if err := os.Chmod(gh, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	got := shown(readAll(t, Source{Place: "github:acme/shop", Program: gh}))
-	if got != "github.com/acme/shop#3|T|B//Imported from https://github.com/acme/shop/issues/3|false\n" {
-		t.Errorf("got %s", got)
+	for _, place := range []string{"git@github.com:acme/shop.git", "ssh://git@github.com/acme/shop", "github:acme/shop"} {
+		got := shown(readAll(t, Source{Place: place, Program: gh}))
+		if got != "github.com/acme/shop#3|T|B//Imported from https://github.com/acme/shop/issues/3|false\n" {
+			t.Errorf("%s: got %s", place, got)
+		}
 	}
 	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
 	if err != nil || string(asked) != "issue list --repo github.com/acme/shop --state open --limit 2000 --json number,title,body,state,url,labels\n" {

@@ -49,6 +49,7 @@ const (
 	NoSuchBranch    = "no_such_branch"   // not_found: there is no branch to start from
 	NoSuchFile      = "no_such_file"     // not_found: no such file in the attempt's folder
 	NoWorkingTree   = "no_working_tree"  // not_checked_out: the repository is bare
+	RemoteMoved     = "remote_moved"     // push_refused: the branch has other commits at the remote; branch
 	RepoMoved       = "repo_moved"       // not_found: the repository is no longer at its path
 	TargetMissing   = "target_missing"   // not_found: there is no branch to land on; branch
 )
@@ -65,5 +66,5 @@ var Codes = []string{
 
 // Cases lists this package's fault cases.
 var Cases = []string{
-	CheckoutUnknown, NoSuchBranch, NoSuchFile, NoWorkingTree, RepoMoved, TargetMissing,
+	CheckoutUnknown, NoSuchBranch, NoSuchFile, NoWorkingTree, RemoteMoved, RepoMoved, TargetMissing,
 }

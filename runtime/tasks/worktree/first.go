@@ -19,15 +19,8 @@ func FirstCommit(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if !bare {
-		files, err := git(ctx, top, "status", "--porcelain", "-z", "--untracked-files=normal")
-		if err != nil {
-			return fmt.Errorf("look for files in %s: %w", top, err)
-		}
-		if len(files) > 0 {
-			return fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet, so an agent would not see its files", top),
-				"commit them first: git add -A && git commit -m 'First commit'")
-		}
+	if err := uncommitted(ctx, top, bare); err != nil {
+		return err
 	}
 	tree, err := git(ctx, top, "mktree")
 	if err != nil {
@@ -45,6 +38,23 @@ func FirstCommit(ctx context.Context, path string) error {
 	// The empty old value: only if nobody has committed meanwhile.
 	if _, err := git(ctx, top, "update-ref", "-m", "commit (initial): First commit", "HEAD", commit, ""); err != nil {
 		return fmt.Errorf("create the first commit of %s: %w", top, err)
+	}
+	return nil
+}
+
+// uncommitted returns a fault if a repository without a commit has files. Fault:
+// no_commits.
+func uncommitted(ctx context.Context, top string, bare bool) error {
+	if bare {
+		return nil
+	}
+	files, err := git(ctx, top, "status", "--porcelain", "-z", "--untracked-files=normal")
+	if err != nil {
+		return fmt.Errorf("look for files in %s: %w", top, err)
+	}
+	if len(files) > 0 {
+		return fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet, so an agent would not see its files", top),
+			"commit them first: git add -A && git commit -m 'First commit'")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ const (
 	maxPaths          = 100
 	defaultPatchBytes = 200 << 10
 	maxPatchBytes     = 2 << 20
+	maxExactBytes     = 64 << 20 // a patch is in memory as a whole
 )
 
 // Patch is the output of git diff for some files.
@@ -22,7 +23,7 @@ type Patch struct {
 	// OutsideWorkspace, SummaryFailed or ThresholdExceeded. Otherwise it is
 	// empty.
 	Blocked, Detail string
-	// Text is UTF-8. A binary file appears as a one-line note.
+	// Text is UTF-8, and a binary file is a one-line note, unless the patch is exact.
 	Text string
 	// Lossy reports whether bytes in Text that are not UTF-8 were replaced.
 	// Such a patch cannot be applied.
@@ -47,6 +48,22 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	if maxBytes > maxPatchBytes {
 		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", maxPatchBytes)}, nil
 	}
+	patch, err := t.patchOf(ctx, paths, asPatch, maxBytes, guard, force)
+	if !utf8.ValidString(patch.Text) {
+		patch.Text, patch.Lossy = strings.ToValidUTF8(patch.Text, "\uFFFD"), true
+	}
+	return patch, err
+}
+
+// ExactPatch returns the changes of paths like [Tree.Patch], up to 64 MiB, in a form that
+// git apply accepts for every file: with the bytes of texts that are not UTF-8, and with
+// the contents of binary files.
+func (t Tree) ExactPatch(ctx context.Context, paths []string, guard Guard, force bool) (Patch, error) {
+	return t.patchOf(ctx, paths, append([]string{"--binary"}, asPatch...), maxExactBytes, guard, force)
+}
+
+// patchOf returns the changes of paths in the form that the diff arguments select.
+func (t Tree) patchOf(ctx context.Context, paths, form []string, maxBytes int, guard Guard, force bool) (Patch, error) {
 	if len(paths) == 0 || len(paths) > maxPaths {
 		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", maxPaths)}, nil
 	}
@@ -89,7 +106,7 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 			patch.omit(files)
 			continue
 		}
-		if err := t.patch(ctx, i, files, maxBytes, &text, &patch); err != nil {
+		if err := t.patch(ctx, i, files, form, maxBytes, &text, &patch); err != nil {
 			if ctx.Err() != nil {
 				return Patch{}, ctx.Err()
 			}
@@ -97,9 +114,6 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 		}
 	}
 	patch.Text = text.String()
-	if !utf8.ValidString(patch.Text) {
-		patch.Text, patch.Lossy = strings.ToValidUTF8(patch.Text, "\uFFFD"), true
-	}
 	return patch, nil
 }
 
@@ -119,7 +133,7 @@ const (
 
 // patch appends the differences of one repository's files to text, as long as a
 // whole file fits.
-func (t Tree) patch(ctx context.Context, repo int, files []FileChange, maxBytes int, text *strings.Builder, patch *Patch) error {
+func (t Tree) patch(ctx context.Context, repo int, files []FileChange, form []string, maxBytes int, text *strings.Builder, patch *Patch) error {
 	v, err := t.view(ctx, t.Repos[repo])
 	if err != nil {
 		return err
@@ -136,7 +150,7 @@ func (t Tree) patch(ctx context.Context, repo int, files []FileChange, maxBytes 
 			bytes += len(files[n].name) + len(files[n].oldName)
 			n++
 		}
-		sections, listed, err := v.sections(ctx, names, maxBytes-text.Len())
+		sections, listed, err := v.sections(ctx, names, form, maxBytes-text.Len())
 		if err != nil {
 			return err
 		}
@@ -164,12 +178,12 @@ func rest(files []FileChange, repo string) []FileChange {
 // sections returns the differences of names, one for each file that git lists
 // for them. It also returns the listed files. It leaves out a difference that
 // does not end within limit bytes.
-func (v *view) sections(ctx context.Context, names []string, limit int) ([]string, []FileChange, error) {
+func (v *view) sections(ctx context.Context, names, form []string, limit int) ([]string, []FileChange, error) {
 	listed, _, err := v.list(ctx, names...)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, cut, err := v.print(ctx, append(v.diff(asPatch...), names...), limit)
+	out, cut, err := v.print(ctx, append(v.diff(form...), names...), limit)
 	if err != nil {
 		return nil, nil, err
 	}

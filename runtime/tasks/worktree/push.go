@@ -32,15 +32,20 @@ func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push st
 }
 
 // Push pushes a commit to the attempt's branch at an address. before is the
-// commit that the last push left there; Push may replace it. If before is
-// empty, Push replaces nothing. No hook runs. Fault: push_refused.
+// commit that the last push left there; Push may replace it, and nothing else. If before
+// is empty, Push replaces nothing. No hook runs. Fault: push_refused, with the case
+// remote_moved if the branch there has other commits.
 func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) error {
-	ref := "refs/heads/" + t.Branch
-	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules"}
-	if before != "" {
-		args = append(args, "--force-with-lease="+ref+":"+before)
+	err := t.push(ctx, r, address, commit)
+	if f := fault.Of(err); before != "" && f != nil && f.Case == RemoteMoved {
+		return t.push(ctx, r, address, commit, "--force-with-lease=refs/heads/"+t.Branch+":"+before)
 	}
-	cmd := command(ctx, r.Path, append(args, "--", address, commit+":"+ref)...)
+	return err
+}
+
+func (t Tree) push(ctx context.Context, r Repo, address, commit string, flags ...string) error {
+	args := append([]string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules"}, flags...)
+	cmd := command(ctx, r.Path, append(args, "--", address, commit+":refs/heads/"+t.Branch)...)
 	cmd.Env = append(cmd.Env, pushed)
 	out, err := run(cmd)
 	if err == nil {
@@ -55,11 +60,12 @@ func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) 
 			said = strings.Join(strings.Fields(line)[1:], " ") + "; " + said
 		}
 	}
-	hint := fmt.Sprintf("check whether you can push there: git -C %s push --dry-run REMOTE %s", textutil.ShellWord(r.Path), t.Branch)
 	if strings.Contains(said, "[rejected]") {
-		hint = "the remote branch " + t.Branch + " has other commits: merge them into the attempt, or delete the branch there"
+		return fault.New(PushRefused, fmt.Sprintf("branch %s of %s has other commits at the remote", t.Branch, r.Name),
+			"merge them into the attempt's branch, or delete the branch at the remote").WithCase(RemoteMoved, "branch", t.Branch)
 	}
-	return fault.New(PushRefused, fmt.Sprintf("could not push branch %s of %s: %s", t.Branch, r.Name, said), hint)
+	return fault.New(PushRefused, fmt.Sprintf("could not push branch %s of %s: %s", t.Branch, r.Name, said),
+		fmt.Sprintf("check whether you can push there: git -C %s push --dry-run REMOTE %s", textutil.ShellWord(r.Path), t.Branch))
 }
 
 // Password returns the password that the user's own credential helpers have for

@@ -30,7 +30,7 @@ type Found struct {
 // Faults: not_found, no_commits, repo_not_trusted, and invalid_argument for an empty
 // path.
 func Inspect(ctx context.Context, path string) (Found, error) {
-	top, _, err := topFolder(ctx, path)
+	top, bare, err := topFolder(ctx, path)
 	if err != nil {
 		return Found{}, err
 	}
@@ -40,6 +40,9 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 		return Found{}, fault.New(NoCommits, fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "run git fsck there")
 	}
 	if len(out) == 0 {
+		if err := uncommitted(ctx, top, bare); err != nil {
+			return Found{}, err
+		}
 		return Found{}, fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first: git commit --allow-empty -m 'First commit'")
 	}
 	found.Branch = defaultBranch(ctx, found.Path)

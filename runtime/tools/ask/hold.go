@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,8 +153,8 @@ func (d *Toolset) where(ctx context.Context, hub *elicit.Hub) string {
 	for until := time.Now().Add(d.options.PageComes); ; {
 		up, err := hub.Reach(ctx)
 		for _, s := range up {
-			if s.Address != "" {
-				return "Answer at " + s.Address
+			if at := cmp.Or(s.Public, s.Address); at != "" {
+				return "Answer at " + at
 			}
 		}
 		if err != nil || ctx.Err() != nil || !time.Now().Before(until) {

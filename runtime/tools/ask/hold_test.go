@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
 // Each call ends before the client gives it up: the table is what was measured,
@@ -46,5 +47,18 @@ func TestFoldersOfOneProjectAreNear(t *testing.T) {
 		if got := near(c.a, c.b); got != c.want {
 			t.Errorf("near(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+// Whoever answers may be on another machine than the server.
+func TestACallNamesThePublicAddress(t *testing.T) {
+	human := personAt(t, t.TempDir())
+	_, _, detach, err := human.hub.Attach(t.Context(), elicit.Station{Kind: "web", Address: "http://127.0.0.1:1", Public: "https://desk.example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer detach()
+	if got, want := New(Options{}).where(t.Context(), human.hub), "Answer at https://desk.example.org"; got != want {
+		t.Errorf("where = %q, want %q", got, want)
 	}
 }

@@ -114,6 +114,7 @@ var hints = fault.Hints{
 	tasks.LandingForbidden:      "ask the person to land it, or to allow it for the project with \"deskhand tasks project set\"; do not call {tool} again before that",
 	tasks.PlanChanged:           "call {tool} again; the person is then asked about the current state",
 	tasks.NothingToUndo:         again,
+	tasks.PullClosed:            again,
 	tasks.NoPull:                again,
 	tasks.NoDevServer:           again,
 	tasks.DevServerRunning:      again,
@@ -134,6 +135,7 @@ var hints = fault.Hints{
 	// Pull requests.
 	worktree.RemoteMissing: again,
 	worktree.PushRefused:   again,
+	worktree.RemoteMoved:   again,
 	forge.ForgeUnknown:     "ask the person to set it for the project with \"deskhand tasks project set\"; then call {tool} again",
 	forge.ForgeNoToken:     "ask the person to do this: {hint}; then call {tool} again",
 	forge.ForgeRefused:     again,

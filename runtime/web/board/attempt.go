@@ -20,7 +20,7 @@ import (
 type standing struct {
 	tasks.AttemptStatus
 	Word      string // state of the attempt, for example completed or running
-	Tone      string // CSS class of the chip: good, warn, alarm or empty
+	Tone      string // CSS classes of the chip: good, warn or alarm, and the mark runs, asks, fails or lands
 	Live      bool   // whether something is running or will run
 	Since     moment
 	Last      moment
@@ -46,15 +46,17 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	case s.Waiting:
 		s.Word, s.Tone = "waiting for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
-		s.Word, s.Tone = "waiting for you", "warn"
+		s.Word, s.Tone = "waiting for you", "warn asks"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"
 	case !s.Live && s.Work.State == tasks.LandedWork:
-		s.Word, s.Tone = "landed", "good"
-	case s.Live, s.State == tasks.Completed:
+		s.Word, s.Tone = "landed", "good lands"
+	case s.Live:
+		s.Tone = "good runs"
+	case s.State == tasks.Completed:
 		s.Tone = "good"
 	case s.State == tasks.Failed:
-		s.Tone = "alarm"
+		s.Tone = "alarm fails"
 		if s.Failure == "killed" {
 			s.Word, s.Tone = "stopped", ""
 		}
@@ -132,6 +134,8 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	}
 	if words := strings.TrimSpace(r.FormValue("q")); words != "" {
 		v.Log, err = b.find(ctx, m, v.Attempt, words)
+	} else if id := r.FormValue("entry"); id != "" {
+		v.Log, err = b.linked(ctx, m, v.Attempt, channel, id)
 	} else {
 		v.Log, err = b.conversation(ctx, m, v.Attempt, channel, r.FormValue("before"))
 	}

@@ -47,6 +47,9 @@ type Options struct {
 	// Questions returns an attempt's open questions. If it is nil, the pages
 	// show no questions.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
+	// Asked returns the text of the first open question of each attempt that asks one,
+	// by the attempt's ID. If it is nil, the board shows no questions.
+	Asked func(ctx context.Context) (map[string]string, error)
 	// Answer renders an attempt's first question with its form, for the
 	// attempt's page. It also keeps that part of the page up to date. If it is
 	// nil, the page explains how to answer from the command line.
@@ -70,6 +73,9 @@ func New(o Options) *Board {
 	}
 	if o.Questions == nil {
 		o.Questions = func(context.Context, string) ([]Question, error) { return nil, nil }
+	}
+	if o.Asked == nil {
+		o.Asked = func(context.Context) (map[string]string, error) { return nil, nil }
 	}
 	files, err := fs.Sub(static, "static")
 	if err != nil {

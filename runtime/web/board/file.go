@@ -20,6 +20,8 @@ type shown struct {
 	Gaps []string
 	All  bool
 	At   anchor // lines on which a person wants to comment
+	Line anchor // lines to which a link leads
+	Of   string // digest of those lines when the link was made; empty if unknown
 }
 
 // fileBody holds a file's lines, or a note that explains why there are none.
@@ -30,6 +32,10 @@ type fileBody struct {
 	Was, Is  string // addresses of the old and new picture; empty if there are none
 	More     bool   // whether some lines are not shown
 	Outdated []*remark
+	// Link leads to the lines that the address names, in words Line. Lost says that they
+	// have changed.
+	Link, Line, Lost string
+	here             anchor
 }
 
 // fileRow is a line with its comments.
@@ -37,6 +43,16 @@ type fileRow struct {
 	diff.Row
 	Src     string // for a gap: the address that shows the gap's lines
 	Remarks []*remark
+	First   bool // whether a link leads to it
+	Here    bool // whether it is among the lines to which a link leads
+}
+
+// Classes returns the row's CSS classes.
+func (r fileRow) Classes() string {
+	if r.Here {
+		return strings.TrimSpace(r.Class() + " here")
+	}
+	return r.Class()
 }
 
 // OldAt and NewAt return the line's name in addresses, for example o12 and n12.
@@ -70,6 +86,10 @@ func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
 			in.Open[n] = true
 		}
 	}
+	old, now := diff.Lines(d.Old), diff.Lines(d.New)
+	if s.Line.First > 0 {
+		body.point(&in, s, old, now)
+	}
 	rows := diff.Rows(in)
 	switch {
 	case d.Cut:
@@ -86,8 +106,10 @@ func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
 	if f.Split {
 		rows = diff.Beside(rows)
 	}
+	first := true
 	for _, row := range rows {
-		r := fileRow{Row: row}
+		r := fileRow{Row: row, Here: body.here.covers(row)}
+		r.First, first = r.Here && first, first && !r.Here
 		body.More = body.More || row.Long()
 		if row.Gap > 0 {
 			r.Src = f.at("/file", "path", f.Path, "open", strings.Join(append(s.Gaps, strconv.Itoa(row.New)), ","))
@@ -95,7 +117,7 @@ func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
 		}
 		body.Rows = append(body.Rows, r)
 	}
-	body.place(d.Patch, diff.Lines(d.Old), diff.Lines(d.New), s.At)
+	body.place(d.Patch, old, now, s.At)
 	return body
 }
 
@@ -156,7 +178,11 @@ func (b *Board) oneFile(w http.ResponseWriter, r *http.Request, m *tasks.Manager
 	}
 	name := r.FormValue("path")
 	f := &reviewFile{Change: tasks.Change{Path: name}, look: l, ID: "file", Open: true, Talk: t.on(name)}
-	s := shown{All: r.FormValue("context") == "all", At: anchorOf(r.Form["at"])}
+	s := shown{All: r.FormValue("context") == "all", At: anchorOf(r.Form["at"]), Line: anchorOf(r.Form["line"]), Of: r.FormValue("of")}
+	see := r.FormValue("see") != "" // the button for a link to a line
+	if see {
+		s.Line, s.At = s.At, anchor{}
+	}
 	if gaps := r.FormValue("open"); gaps != "" {
 		s.Gaps = strings.Split(gaps, ",")
 	}
@@ -176,6 +202,9 @@ func (b *Board) oneFile(w http.ResponseWriter, r *http.Request, m *tasks.Manager
 	}
 	if v.fileBody, err = b.bodyOf(ctx, m, f, s); err != nil {
 		return err
+	}
+	if see && v.Link != "" {
+		return back(w, r, v.Link)
 	}
 	if part {
 		b.options.Shell.Write(w, r, http.StatusOK, b.file, "body", page.Page{Data: v.fileBody})

@@ -13,11 +13,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// columnTasks is the maximum number of tasks in a column. The command line lists
-// all tasks.
+// columnTasks is the maximum number of tasks in a column.
 const columnTasks = 100
 
-// siftedTasks is how many tasks of a status a filter looks at.
+// siftedTasks is how many tasks of a status a filter looks at, and the maximum number of
+// tasks in a column that is shown alone.
 const siftedTasks = 500
 
 // boardView is the data of the board.
@@ -25,15 +25,21 @@ type boardView struct {
 	Projects []choice
 	Project  string // ID of the shown project; empty if there is none
 	Name     string
-	All      bool // all projects are shown
-	New      bool // the form for a new task is open
-	Open     bool // tasks that are done or cancelled are hidden
+	All      bool   // all projects are shown
+	New      bool   // the form for a new task is open
+	Open     bool   // tasks that are done or cancelled are hidden
+	Column   string // status of the only column; empty if all are shown
 	// Templates are texts that a new task can begin with; Begin is the chosen one.
 	Templates []tasks.Template
 	Begin     tasks.Template
 	Columns   []column
-	Filled    filled // a form that was refused
+	Filled    filled          // a form that was refused
+	Statuses  []choice        // of a new task, and for the selected tasks
+	Picked    map[string]bool // IDs of the selected tasks
+	address   url.Values      // of this board
 
+	Order                              tasks.CardOrder
+	Orders                             []choice
 	Sieve                              tasks.Sieve
 	States, Agents, Labels, Priorities []choice // the filter's menus
 	ReadyCount                         int
@@ -41,7 +47,7 @@ type boardView struct {
 
 // Tone returns the CSS class of a card's state.
 func (boardView) Tone(state string) string {
-	return map[string]string{"waiting for you": "warn", "running": "good", "failed": "alarm", "off its branch": "warn", "landed": "good"}[state]
+	return map[string]string{"waiting for you": "warn asks", "running": "good runs", "failed": "alarm fails", "off its branch": "warn", "landed": "good lands"}[state]
 }
 
 // choice is an item in a menu.
@@ -55,9 +61,22 @@ type column struct {
 	Status string
 	Name   string
 	Tasks  []card
-	More   bool // whether there are older tasks
+	Total  int // number of tasks with the status, whether they are shown or not
+	// Looked is the number of tasks that the board has read, the newest ones. If there are
+	// more, Rest is the address that shows more of them, or empty if there is none.
+	Looked int
+	Rest   string
 
 	cards []tasks.Card // before the filter
+	next  string       // cursor of older tasks; empty if there are none
+}
+
+// Older is the number of tasks that were not read because they are older.
+func (c column) Older() int {
+	if c.next == "" {
+		return 0
+	}
+	return max(0, c.Total-c.Looked)
 }
 
 // card is a task on the board.
@@ -69,8 +88,19 @@ type card struct {
 // Live reports whether one of the task's processes is running or queued.
 func (c card) Live() bool { return c.InProgress }
 
-// Changed is when the task last changed.
-func (c card) Changed() moment { return moment{c.Updated} }
+// When is when the task last changed.
+func (c card) When() moment { return moment{c.Updated} }
+
+// Tally is what the newest attempt has changed, or nil if it is unknown.
+func (c card) Tally() *tally {
+	if c.Changed == nil || *c.Changed == (tasks.Totals{}) {
+		return nil
+	}
+	return &tally{Files: c.Changed.Files, Added: c.Changed.Added, Deleted: c.Changed.Deleted}
+}
+
+// Short returns the end of the task's ID, which commands accept.
+func (c card) Short() string { return tasks.ShortID(c.ID) }
 
 // statusNames maps statuses to their names for people.
 var statusNames = map[tasks.Status]string{
@@ -82,19 +112,20 @@ func (b *Board) index(w http.ResponseWriter, r *http.Request, m *tasks.Manager) 
 }
 
 func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
-	v, err := b.boardOf(r.Context(), m, r.FormValue("project"), sieveOf(r))
+	v, err := b.boardOf(m, r)
 	if err != nil {
 		return err
-	}
-	if v.Open = r.FormValue("open") != ""; v.Open {
-		v.Columns = slices.DeleteFunc(v.Columns, func(c column) bool {
-			return c.Status == string(tasks.Done) || c.Status == string(tasks.Cancelled)
-		})
 	}
 	if err := b.questions(r.Context(), v.Columns); err != nil {
 		return err
 	}
 	v.Filled, v.New = f, r.FormValue("new") != ""
+	if v.Filled.Bulk() {
+		v.Picked = pickedBy(f.fields)
+	}
+	for _, s := range tasks.Statuses {
+		v.Statuses = append(v.Statuses, choice{string(s), statusNames[s], string(s) == r.FormValue("status")})
+	}
 	if err := v.begin(r, m); err != nil {
 		return err
 	}
@@ -123,12 +154,14 @@ func (v *boardView) begin(r *http.Request, m *tasks.Manager) (err error) {
 // allProjects is the ID that selects all projects.
 const allProjects = "all"
 
-func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s tasks.Sieve) (v boardView, err error) {
+func (b *Board) boardOf(m *tasks.Manager, r *http.Request) (v boardView, err error) {
+	ctx, project := r.Context(), r.FormValue("project")
 	all, err := m.Projects(ctx, tasks.Page{Limit: 500})
 	if err != nil {
 		return v, err
 	}
-	v.All, v.Sieve = project == allProjects, s
+	v.All, v.Sieve, v.Order = project == allProjects, sieveOf(r), tasks.CardOrder(r.FormValue("order"))
+	v.Open, v.Column, v.address = r.FormValue("open") != "", r.FormValue("column"), addressOf(r.Form)
 	var shown []tasks.Project
 	for i, p := range all.Projects {
 		here := p.ID == project || project == "" && i == 0
@@ -145,10 +178,12 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s
 		return v, err
 	}
 	for _, s := range tasks.Statuses {
-		v.Columns = append(v.Columns, column{Status: string(s), Name: statusNames[s]})
+		if ended := s == tasks.Done || s == tasks.Cancelled; v.Column == string(s) || v.Column == "" && !(v.Open && ended) {
+			v.Columns = append(v.Columns, column{Status: string(s), Name: statusNames[s]})
+		}
 	}
 	for _, p := range shown {
-		if err := v.addProject(ctx, m, p); err != nil {
+		if err := v.addProject(ctx, m, p, r.FormValue("before")); err != nil {
 			return v, err
 		}
 	}
@@ -156,41 +191,52 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s
 	return v, nil
 }
 
-// askingCards is the maximum number of cards with their question.
-const askingCards = 20
-
 // questions adds what cards ask a person.
 func (b *Board) questions(ctx context.Context, columns []column) error {
-	left := askingCards
+	var waiting []*card
 	for _, c := range columns {
 		for i := range c.Tasks {
-			one := &c.Tasks[i]
-			if one.WaitsFor != tasks.ForPerson || left == 0 {
-				continue
-			}
-			left--
-			asked, err := b.options.Questions(ctx, one.AttemptID)
-			if err != nil {
-				return err
-			}
-			if len(asked) > 0 {
-				one.Question = asked[0].Text
+			if c.Tasks[i].WaitsFor == tasks.ForPerson {
+				waiting = append(waiting, &c.Tasks[i])
 			}
 		}
 	}
-	return nil
+	if len(waiting) == 0 {
+		return nil
+	}
+	asked, err := b.options.Asked(ctx)
+	for _, c := range waiting {
+		c.Question = asked[c.AttemptID]
+	}
+	return err
 }
 
-// addProject adds a project's tasks to the columns.
-func (v *boardView) addProject(ctx context.Context, m *tasks.Manager, p tasks.Project) error {
-	most := columnTasks
-	if v.Sieve.On() {
-		most = siftedTasks
+// addProject adds a project's tasks to the columns. before is the cursor of older ones, if
+// only one column of one project is shown.
+func (v *boardView) addProject(ctx context.Context, m *tasks.Manager, p tasks.Project, before string) error {
+	q := tasks.CardQuery{Limit: columnTasks, Status: tasks.Status(v.Column)}
+	if v.Sieve.On() || v.Column != "" {
+		q.Limit = siftedTasks
 	}
-	found, err := m.Cards(ctx, p, most)
-	for i, one := range found {
+	if v.Column != "" && !v.All {
+		q.Cursor = before
+	}
+	found, err := m.Cards(ctx, p, q)
+	for _, one := range found {
+		i := slices.IndexFunc(v.Columns, func(c column) bool { return c.Status == string(one.Status) })
+		if i < 0 {
+			continue // it is hidden
+		}
 		c := &v.Columns[i]
-		c.More, c.cards = c.More || one.More, append(c.cards, one.Cards...)
+		c.Total, c.Looked, c.cards = c.Total+one.Total, c.Looked+len(one.Cards), append(c.cards, one.Cards...)
+		if one.Next == "" {
+			continue
+		}
+		if c.next = one.Next; v.Column == "" {
+			c.Rest = v.At("column", c.Status)
+		} else if !v.All {
+			c.Rest = v.At("before", c.next)
+		}
 	}
 	return err
 }
@@ -200,7 +246,7 @@ func (v *boardView) sift() {
 	var agents, labels []string
 	for i := range v.Columns {
 		c := &v.Columns[i]
-		tasks.SortCards(c.cards)
+		tasks.SortCards(c.cards, v.Order)
 		for j := range c.cards {
 			one := &c.cards[j]
 			agents, labels = append(agents, one.Executor), append(labels, one.Labels...)
@@ -220,9 +266,15 @@ func (v *boardView) sift() {
 		value := cmp.Or(string(p), "normal")
 		v.Priorities = append(v.Priorities, choice{value, strings.ToLower(priorityNames[p]), value == v.Sieve.Priority})
 	}
+	for _, o := range tasks.CardOrders {
+		v.Orders = append(v.Orders, choice{string(o), orderNames[o], o == v.Order})
+	}
 }
 
-// create creates the task from the form, or a template.
+// orderNames maps orders to their names for people.
+var orderNames = map[tasks.CardOrder]string{tasks.ByPriority: "by priority", tasks.ByChange: "last changed first", tasks.ByAge: "oldest first", tasks.ByTitle: "by title"}
+
+// create creates the task from the form, or a template, or changes the selected tasks.
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	if r.PostFormValue("act") == "template" {
 		project := r.PostFormValue("project")
@@ -235,7 +287,11 @@ func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager)
 		}
 		return back(w, r, boardPath(project)+"&new=1")
 	}
+	if isBulk(r.PostFormValue("act")) {
+		return b.changePicked(w, r, m)
+	}
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
+		Status:    tasks.Status(r.PostFormValue("status")),
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
 		RequestID: page.Once(r),
 	})

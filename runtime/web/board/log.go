@@ -42,11 +42,13 @@ type logView struct {
 	Searched  string // words for which the entries were searched
 	Newest    bool   // whether these are only the newest of the matches
 	Part      bool   // whether there are newer entries on another page
+	Gone      bool   // whether the entry of a link was not found
 }
 
 // entry is a log entry in the form in which the page shows it.
 type entry struct {
 	ID           string // ID of the entry's element
+	Link         string // address that leads to the entry, from any page of the attempt; empty for a run
 	Kind         string // CSS class: said, asked, thought, tool, note, wrong, raw or run
 	Who          string // the speaker, for people who cannot see colours
 	Tool         string // tool name
@@ -66,12 +68,43 @@ type todo struct{ Class, Mark, Text string }
 // short returns the end of an ID, for element IDs.
 func short(id string) string { return id[max(0, len(id)-12):] }
 
+func entryID(process string, index int64) string {
+	return "e-" + short(process) + "-" + strconv.FormatInt(index, 10)
+}
+
+// linked returns the part of the conversation with the entry that a link names: the newest
+// part if the entry is in it, or else the part with the entry in its middle.
+func (b *Board) linked(ctx context.Context, m *tasks.Manager, a tasks.Attempt, channel tasks.Channel, id string) (v logView, err error) {
+	has := func(v logView) bool { return slices.ContainsFunc(v.Entries, func(e entry) bool { return e.ID == id }) }
+	if v, err = b.conversation(ctx, m, a, channel, ""); err != nil || has(v) {
+		return v, err
+	}
+	processes, err := m.Processes(ctx, a.ID)
+	for _, p := range processes {
+		at := strings.LastIndexByte(id, '-') + 1
+		index, bad := strconv.ParseInt(id[at:], 10, 64)
+		if bad != nil || id != entryID(p.ID, index) {
+			continue
+		}
+		part, err := b.conversation(ctx, m, a, channel, p.ID+":"+strconv.FormatInt(index+pageEntries/2, 10))
+		if err == nil && !has(part) { // the entries after it are large
+			part, err = b.conversation(ctx, m, a, channel, p.ID+":"+strconv.FormatInt(index+1, 10))
+		}
+		if err != nil || has(part) {
+			return part, err
+		}
+	}
+	v.Gone = true
+	return v, err
+}
+
 // readLog converts a page of one run's log to entries. If paths is not nil, it
 // shortens the paths in them.
 func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	for _, e := range p.Entries {
 		one := readEntry(e)
-		one.ID = "e-" + short(p.ProcessID) + "-" + strconv.FormatInt(e.Index, 10)
+		one.ID = entryID(p.ProcessID, e.Index)
+		one.Link = "?entry=" + one.ID + "#" + one.ID
 		if paths != nil && one.Kind == "tool" {
 			one.Text = paths.Replace(one.Text)
 		}
@@ -132,6 +165,11 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 		}
 		v.Truncated = v.Truncated || found.Truncated
 		part := readLog(found, paths)
+		for i := range part {
+			if channel == tasks.Raw {
+				part[i].Link = strings.Replace(part[i].Link, "?", "?channel=raw&", 1)
+			}
+		}
 		if found.Next == nil && len(processes) > 1 {
 			part = append([]entry{runEntry(p)}, part...)
 		}

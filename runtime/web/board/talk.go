@@ -55,7 +55,8 @@ type remark struct {
 	// Touched reports whether the lines, or the lines that replace them, have
 	// changed or have been removed since the comment was written.
 	Touched bool
-	New     bool // whether the comment is not written yet
+	New     bool   // whether the comment is not written yet
+	Line    string // address of its lines; empty if they are not in the file
 }
 
 // Where describes the lines to which the comment refers.
@@ -161,6 +162,9 @@ func (body *fileBody) place(patch string, old, now []string, at anchor) {
 			if now := opposite(r.Comment, line); now != "" {
 				r.Touched = now != r.Opposite
 			}
+		}
+		if line > 0 {
+			r.Line = body.linkTo(body.Path, anchor{r.Old, line, line + len(quote) - 1}, quote)
 		}
 		if line == 0 || !body.attach(r, line+len(quote)-1) {
 			body.Outdated = append(body.Outdated, r)

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -26,6 +27,21 @@ type choice struct {
 
 func filterOf(r *http.Request) filter {
 	return filter{strings.TrimSpace(r.FormValue("q")), r.FormValue("place"), r.FormValue("asker"), r.FormValue("kind")}
+}
+
+// Query returns the filter as the query of an address, with its "?"; empty for the zero
+// value.
+func (f filter) Query() string {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": f.Words, "place": f.Place, "asker": f.Asker, "kind": f.Kind} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
 }
 
 // On reports whether the filter leaves something out.

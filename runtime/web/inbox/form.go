@@ -37,6 +37,7 @@ func fieldID(i int) string { return "q" + strconv.Itoa(i) }
 type form struct {
 	act     string
 	one     string // the answer of the pressed button, if it gives one
+	said    string // what was done with several questions, in words
 	undo    bool   // declining and cancelling can be taken back
 	note    string
 	client  string

@@ -67,7 +67,7 @@ type Options struct {
 type Inbox struct {
 	options                          Options
 	pages, history, answer, troubles *template.Template
-	beside, ruled                    *template.Template
+	beside, ruled, severals          *template.Template
 	now                              func() time.Time
 	stopped                          context.Context
 	stop                             func()
@@ -91,6 +91,7 @@ func New(o Options) *Inbox {
 		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
 		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/proposal.html", "templates/ended.html"),
 		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/routing.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
+		severals: o.Shell.Parse(templates, "templates/together.html", "templates/proposal.html"),
 		ruled:    o.Shell.Parse(templates, "templates/rules.html"),
 		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
 		now:      time.Now,
@@ -120,6 +121,8 @@ func (in *Inbox) Mounts() map[string]http.Handler {
 		"POST /inbox/{id}/draft":     in.page(in.draft),
 		"POST /inbox/{id}/presented": in.page(in.presented),
 		"GET /inbox/list":            in.page(in.list),
+		"GET " + togetherPath:        in.page(in.several),
+		"POST " + togetherPath:       in.page(in.answerSeveral),
 		"GET /inbox/events":          in.page(in.events),
 		"GET /push":                  in.page(in.pushKey),
 		"POST /push":                 in.page(in.subscribe),

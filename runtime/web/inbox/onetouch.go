@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -56,19 +57,34 @@ func (in *Inbox) oneTouch(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(buttonsOf(&one), func(b button) bool { return b.Value == f.one }) {
-		return in.again(w, r, hub, f, http.StatusConflict, "The question has changed. Nothing was sent: read it again")
-	}
-	q := one.Questions[0].ID
-	answers := map[string]elicit.Answer{q: {State: elicit.Skipped}}
-	if f.one != skipOne {
-		answers, err = one.Fields(map[string][]string{q: {f.one[1:]}})
+	answers, _, err := pressed(&one, buttonsOf(&one), f.one)
+	if errors.Is(err, errChanged) {
+		return in.again(w, r, hub, f, http.StatusConflict, errChanged.Message)
 	}
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
 		return in.rejected(w, r, hub, f, rejected)
 	}
-	a.Type, a.Response, a.Answers = elicit.AnswerHeld, elicit.Accept, one.Final(answers)
+	a.Type, a.Response, a.Answers = elicit.AnswerHeld, elicit.Accept, answers
 	return in.dispatch(w, r, hub, f, a)
+}
+
+var errChanged = fault.New("stale", "The question has changed. Nothing was sent: read it again", "")
+
+// pressed returns the answers that the button with a value gives, and the button's label.
+// The error is errChanged if no button has the value, or a *[elicit.Rejection].
+func pressed(r *elicit.Request, buttons []button, value string) (answers map[string]elicit.Answer, label string, err error) {
+	i := slices.IndexFunc(buttons, func(b button) bool { return b.Value == value })
+	if i < 0 {
+		return nil, "", errChanged
+	}
+	q := r.Questions[0].ID
+	answers = map[string]elicit.Answer{q: {State: elicit.Skipped}}
+	if value != skipOne {
+		if answers, err = r.Fields(map[string][]string{q: {value[1:]}}); err != nil {
+			return nil, "", err
+		}
+	}
+	return r.Final(answers), buttons[i].Label, nil
 }
 
 // held is what is sent soon, unless the person takes it back.

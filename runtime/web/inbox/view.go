@@ -42,6 +42,14 @@ type group struct {
 	Lists []cards // each with listLength cards, except the last
 }
 
+// Count returns the number of questions.
+func (g group) Count() (n int) {
+	for _, l := range g.Lists {
+		n += len(l)
+	}
+	return n
+}
+
 // cards is a list of cards.
 type cards []card
 

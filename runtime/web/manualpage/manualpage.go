@@ -158,7 +158,9 @@ func addressOf(p manual.Page, anchor string) string {
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
 // tables puts each table into a box that scrolls on a narrow page, also by keyboard.
-var tables = strings.NewReplacer("<table>", `<div class="tablebox" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>")
+// And it gives each block of code a button that copies it.
+var boxes = strings.NewReplacer("<table>", `<div class="tablebox" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>",
+	"<pre>", `<div class="copied"><pre>`, "</pre>", "</pre>"+page.CopyButton+"</div>")
 
 // text renders a page, and stores the result for later calls. It is used only
 // for the program's own text, and leaves out any HTML in that text.
@@ -171,7 +173,7 @@ func (p *Pages) text(of manual.Page) template.HTML {
 	if err := markdown.Convert([]byte(manual.Linked(of.Markdown, of.Path, addressOf)), &b, parser.WithContext(context)); err != nil {
 		p.options.Log.Error("cannot show a page of the manual", "page", of.Path, "error", err)
 	}
-	html := template.HTML(tables.Replace(b.String()))
+	html := template.HTML(boxes.Replace(b.String()))
 	p.texts.Store(of.Path, html)
 	return html
 }

@@ -131,9 +131,16 @@ func (t *typesetter) lines(n ast.Node) string {
 	return b.String()
 }
 
+// CopyButton is a button that copies the element before it. It is not shown without its
+// script.
+const CopyButton = `<button type="button" class="quiet small" data-copy>Copy</button>`
+
 func (t *typesetter) code(language string, n ast.Node) {
-	t.element(`pre dir="ltr" tabindex="0"`, func() {
-		t.out.WriteString(string(diff.Code(language, t.lines(n), func(s string) string { return s })))
+	t.element(`div class="copied"`, func() {
+		t.element(`pre dir="ltr" tabindex="0"`, func() {
+			t.out.WriteString(string(diff.Code(language, t.lines(n), func(s string) string { return s })))
+		})
+		t.out.WriteString(CopyButton)
 	})
 }
 

@@ -24,7 +24,7 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 		"- a\n- b":                          `<ul dir="auto"><li>a </li> <li>b </li> </ul>`,
 		"1. a\n2. b\n\nend":                 `<ol dir="auto"><li>a </li> <li>b </li> </ol> <p dir="auto">end</p>`,
 		"# Head":                            `<p dir="auto"><strong>Head</strong></p>`,
-		"```go\nif a < b {\n```\nafter":     `<pre dir="ltr" tabindex="0"><i class="k">if</i> a &lt; b {</pre> <p dir="auto">after</p>`,
+		"```go\nif a < b {\n```\nafter":     `<div class="copied"><pre dir="ltr" tabindex="0"><i class="k">if</i> a &lt; b {</pre><button type="button" class="quiet small" data-copy>Copy</button></div> <p dir="auto">after</p>`,
 		"[here](https://evil.example/)":     `<p dir="auto">here (<code>https://evil.example/</code>)</p>`,
 		"![p](https://evil.example/)":       `<p dir="auto">p (<code>https://evil.example/</code>)</p>`,
 		"| a | b |\n|---|---|\n| 1 | `2` |": `<div class="tablebox" tabindex="0" role="region" aria-label="Table"><table><tr><th dir="auto">a</th><th dir="auto">b</th></tr><tr><td dir="auto">1</td><td dir="auto"><code>2</code></td></tr></table></div>`,
@@ -61,7 +61,7 @@ func TestLinkedFollowsOnlyWhatItIsTold(t *testing.T) {
 }
 
 // known matches the tags that a text may have.
-var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|blockquote class="note( good| warn| alarm)?"|pre|td|th) dir="auto"( class="(middle|end)")?>|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>|<p>`)
+var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|blockquote class="note( good| warn| alarm)?"|pre|td|th) dir="auto"( class="(middle|end)")?>|<pre dir="ltr" tabindex="0">|<div class="copied">|<button type="button" class="quiet small" data-copy>Copy</button>|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>|<p>`)
 
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"**a** `b`\n- c\n```\nd", "[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "1. *x*\n  y\n~~~", "> [!NOTE]\n> a", "> [!tip]  \n\n|a|\n|-:|"} {

@@ -76,7 +76,7 @@ export const stories = {
   async 'work: a task from the board to its end'(desk) {
     await work(desk)
     const page = await desk.window('/work')
-    await page.getByText('New task').click()
+    await page.locator('summary', { hasText: 'New task' }).click()
     await page.getByLabel('What to do').fill('Round the **prices**')
     await page.getByLabel('Details for the agent').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
     await page.getByRole('button', { name: 'Add task' }).click()

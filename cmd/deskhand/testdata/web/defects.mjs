@@ -88,7 +88,7 @@ export const stories = {
     const line = await page.locator('.terminal code').innerText()
     const shown = execFileSync('sh', ['-c', line + ' && git status --short --branch'], { encoding: 'utf8' })
     assert.match(shown, /^## deskhand\//)
-    await page.getByRole('button', { name: 'Copy' }).waitFor()
+    await page.getByRole('button', { name: 'Copy the command' }).waitFor()
     clean(page)
   },
 

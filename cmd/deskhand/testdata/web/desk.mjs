@@ -137,10 +137,14 @@ export class Desk {
 // ways are how a page is looked at; each is an emulation of the browser.
 const ways = { dark: { colorScheme: 'dark' }, light: {}, 'forced colours': { forcedColors: 'active' } }
 
+// looked holds the paths that axe has seen.
+export const looked = new Set()
+
 // accessible fails with what axe finds in each way, and at 200 % zoom, which is
 // half the width, and with what moves for who wants nothing to. It takes
 // pictures if they are wanted. Contrasts in forced colours are the browser's.
 export async function accessible(page, what) {
+  looked.add(new URL(page.url()).pathname)
   // The policy of the page allows no script but its own: axe comes another way.
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Runtime.evaluate', { expression: axe })

@@ -315,7 +315,7 @@ export const stories = {
     const page = await desk.window(one.path, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' })
     await completed(page)
     await page.locator('#log').getByText('three', { exact: true }).last().waitFor()
-    const times = page.locator('#log .at')
+    const times = page.locator('#log .at time')
     assert.ok(await times.count() >= 4)
     const told = await times.evaluateAll(all => all.map(t => [t.dateTime, t.textContent, t.title, t.checkVisibility()]))
     for (const [at, clock, full] of told) {
@@ -328,10 +328,10 @@ export const stories = {
     await page.getByLabel('Message to the agent').fill('say four')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.locator('#log').getByText('four', { exact: true }).last().waitFor()
-    await until('each run begins with its time', async () => await page.locator('#log .run + li .at').evaluateAll(all => all.length === 2 && all.every(t => t.checkVisibility())))
+    await until('each run begins with its time', async () => await page.locator('#log .run + li .at time').evaluateAll(all => all.length === 2 && all.every(t => t.checkVisibility())))
     await accessible(page, 'times of a conversation')
     const plain = await desk.window(one.path, { javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
-    assert.match(await plain.locator('#log .at:visible').first().innerText(), /^\d\d:\d\d$/)
+    assert.match(await plain.locator('#log .at:visible time').first().innerText(), /^\d\d:\d\d$/)
     clean(page)
   },
 

@@ -10,12 +10,14 @@ import { stories as defects } from './defects.mjs'
 import { stories as details } from './details.mjs'
 import { stories as scale } from './scale.mjs'
 import { stories as plan } from './plan.mjs'
+import { stories as links } from './links.mjs'
 import { stories as push } from './push.mjs'
 import { stories as team } from './team.mjs'
 import { stories as site } from './site.mjs'
-import { launch, Desk } from './desk.mjs'
+import { pages, stories as seldom } from './pages.mjs'
+import { launch, looked, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...details, ...review, ...scale, ...plan, ...push, ...team, ...site }
+const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...details, ...review, ...scale, ...plan, ...links, ...seldom, ...push, ...team, ...site }
 const queue = Object.entries(stories).filter(([name]) => new RegExp(process.env.STORY ?? '').test(name)).values()
 const again = [] // those that failed beside others
 // tell runs a story and says how it ended. One that failed is given to failed,
@@ -49,4 +51,6 @@ for (const [name, story] of again) {
 }
 await browser.close()
 if (again.length) console.log(`${again.length} failed beside others, of which ${failed.length} failed alone`)
-process.exit(failed.length ? 1 : 0)
+const unseen = process.env.STORY ? [] : pages.filter(p => ![...looked].some(path => p.test(path)))
+for (const p of unseen) console.log(`FAIL axe: no story looked at ${p}`)
+process.exit(failed.length || unseen.length ? 1 : 0)

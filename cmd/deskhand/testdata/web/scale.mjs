@@ -17,6 +17,67 @@ const asked = (desk, place, ...args) => {
 }
 
 export const stories = {
+  async 'defect B14: a group is folded, and questions that are alike are answered at once'(desk) {
+    const ids = {}
+    for (const place of ['shop', 'blog']) for (let i = 1; i <= 3; i++) ids[place + i] = asked(desk, place, `Step ${i} of the ${place}?`, '--confirm')
+    ids.colour = asked(desk, 'blog', 'Which colour?', '-o', 'teal', '-o', 'red'), ids.name = asked(desk, 'blog', 'Which name?')
+    const page = await desk.window()
+    const group = name => page.locator('details.group').filter({ has: page.getByRole('heading', { name }) })
+    await group('blog').locator('summary').click()
+    await group('blog').locator('summary', { hasText: '5' }).waitFor()
+    asked(desk, 'blog', 'One more?', '--confirm')
+    await group('blog').locator('summary', { hasText: '6' }).waitFor() // it stays folded while it grows
+    assert.equal(await group('blog').locator('li').first().isVisible(), false)
+    await accessible(page, 'an inbox with a folded group')
+    await page.reload()
+    assert.deepEqual([await group('blog').getAttribute('open'), await group('shop').getAttribute('open')], [null, ''])
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await until('the keys go through what is open', async () => /Step \d of the shop/.test(await page.locator('#list [aria-current] .heading').innerText()))
+
+    await page.getByRole('link', { name: 'Answer several at once' }).click()
+    const yes = page.locator('form.sheet', { has: page.getByRole('button', { name: 'Yes' }) })
+    assert.equal(await yes.locator('li').count(), 7)
+    assert.equal(await yes.getByRole('checkbox', { checked: true }).count(), 0) // nothing is chosen for the person
+    await yes.getByRole('button', { name: 'Yes' }).click()
+    await page.getByRole('alert').getByText('No question is selected').waitFor()
+    for (const n of [1, 2, 3]) await page.getByLabel(`Step ${n} of the shop?`).check()
+    await accessible(page, 'several questions')
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('3 questions: “Yes”').waitFor()
+    await accessible(page, 'several answers that can be taken back')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('3 questions can be answered again').waitFor()
+    assert.equal((await desk.request(ids.shop1)).status, 'open')
+    const teal = page.locator('form.sheet', { has: page.getByRole('button', { name: 'teal' }) })
+    await teal.getByLabel('Which colour?').check()
+    await teal.getByLabel('Note for the agents').fill('as before')
+    await teal.getByRole('button', { name: 'teal' }).click()
+    await page.getByText('1 question: “teal”').waitFor()
+
+    // The questions of a place, without JavaScript, on a phone; one is answered elsewhere meanwhile.
+    const plain = await desk.window('/?place=shop', { javaScriptEnabled: false, ...phone })
+    await plain.getByRole('link', { name: 'Answer several at once' }).click()
+    assert.equal(await plain.locator('form.sheet li').count(), 3)
+    for (const n of [1, 2]) await plain.getByLabel(`Step ${n} of the shop?`).check()
+    await desk.run('ask', 'answer', ids.shop1, '#1=yes')
+    await plain.getByRole('button', { name: 'No', exact: true }).click()
+    await plain.getByText('1 question: “No”').waitFor()
+    await plain.getByRole('alert').getByText('Step 1 of the shop?').waitFor()
+    assert.ok(await plain.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    await page.goto(desk.base + '/inbox/together?kind=text')
+    await page.getByLabel('Which name?').check()
+    await page.getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('1 question: declined').waitFor()
+    const ended = async id => await until('it has ended', async () => { const r = await desk.request(id); return r.status === 'completed' && r })
+    assert.deepEqual([one(await ended(ids.shop2)), (await ended(ids.name)).completion.outcome], [false, 'decline'])
+    const colour = await ended(ids.colour)
+    assert.deepEqual([colour.completion.note, colour.completion.channel], ['as before', 'web'])
+    assert.equal(one(await ended(ids.shop1)), true)
+    clean(page)
+  },
+
   async 'one touch: yes, undone, then no, with the tab closed and the server killed'(desk) {
     const id = await desk.ask('Deploy?', '--confirm')
     const asker = desk.start(['ask', 'wait', id, '--output', 'json'])

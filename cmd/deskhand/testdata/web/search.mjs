@@ -43,7 +43,7 @@ export const stories = {
     await reading.getByText('Start the service.').waitFor()
     await accessible(page, 'a section being read')
     await shown(page, 'search-reading')
-    await reading.getByRole('button', { name: 'Copy' }).click()
+    await reading.getByRole('figure').getByRole('button', { name: 'Copy' }).first().click()
     const call = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))
     assert.deepEqual(call, { name: 'get_doc', arguments: { chunk_id: 'guides/backup.md#back-up/copy-the-index', context: 1 } })
     await page.getByLabel('part').selectOption('reference')

@@ -350,6 +350,36 @@ export const stories = {
     clean(page)
   },
 
+  async 'after a step back, a page shows the draft that is stored'(desk) {
+    const id = await desk.ask('Why?')
+    const [page, other] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    const field = page.getByRole('textbox').first()
+    await page.route('**/draft', route => route.fetch()) // the answer does not come
+    await field.fill('Half')
+    await until('the other window has it', async () => await other.getByRole('textbox').first().inputValue() === 'Half')
+    await page.goto(desk.base + '/history')
+    await page.unroute('**/draft')
+    let arrive
+    const slow = new Promise(done => { arrive = done })
+    await page.route('**/draft', route => slow.then(() => route.continue()))
+    await page.goBack()
+    await page.waitForSelector('html[data-ready]', { state: 'attached' })
+    assert.equal(await field.inputValue(), 'Half')
+    await other.getByRole('textbox').first().fill('Half and more')
+    await until('the hub has it', async () => JSON.stringify((await desk.request(id)).answers).includes('Half and more'))
+    arrive()
+    await until('the first window shows it', async () => await field.inputValue() === 'Half and more')
+    assert.equal(await page.locator('.conflict').getByText('Changed in another window').isVisible(), false)
+    await page.unroute('**/draft')
+    await page.goto(desk.base + '/history')
+    await other.getByRole('textbox').first().fill('All of it')
+    await until('the hub has all of it', async () => JSON.stringify((await desk.request(id)).answers).includes('All of it'))
+    await page.goBack()
+    await page.waitForSelector('html[data-ready]', { state: 'attached' })
+    await until('the stored draft wins over what the browser kept of the form', async () => await field.inputValue() === 'All of it')
+    clean(other)
+  },
+
   async 'another window writes while a draft is on its way'(desk) {
     const id = await desk.ask('Why?')
     const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]

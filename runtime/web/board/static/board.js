@@ -39,14 +39,26 @@
   // stamp shows an entry's time where the browser is, unless the entry above has the
   // same one.
   const stamp = li => {
-    const time = li?.querySelector(':scope > .at');
+    const time = li?.querySelector(':scope > .at time');
     if (!time) return;
-    const at = new Date(time.dateTime), above = time.closest('li').previousElementSibling?.querySelector(':scope > .at');
+    const at = new Date(time.dateTime), above = li.previousElementSibling?.querySelector(':scope > .at time');
     time.textContent = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
     time.title = at.toLocaleString([], { dateStyle: 'full', timeStyle: 'medium' });
-    time.classList.toggle('same', above?.textContent === time.textContent && Math.abs(at - new Date(above.dateTime)) < 60000);
+    time.parentElement.classList.toggle('same', above?.textContent === time.textContent && Math.abs(at - new Date(above.dateTime)) < 60000);
   };
   for (const li of document.querySelectorAll('#log > li')) stamp(li);
+
+  // A link to an entry becomes the page's address and is copied; the page stays.
+  $('#log')?.addEventListener('click', e => {
+    const a = e.target.closest('a.at');
+    if (!a || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    e.preventDefault();
+    history.replaceState(history.state, '', a.href);
+    navigator.clipboard?.writeText(a.href).then(() => { $('#said').textContent = 'The link is copied.'; }).catch(() => {});
+    const li = a.closest('li');
+    li.tabIndex = -1;
+    li.focus({ preventScroll: true });
+  });
 
   // forget removes the oldest entries of a page that has followed a run for long, as
   // long as the reader is at the end, and leads to them by a link.
@@ -173,10 +185,6 @@
     const form = event.target.closest?.('form[data-once]');
     if (form && event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.tagName === 'TEXTAREA') { event.preventDefault(); form.requestSubmit(form.querySelector('button.primary')); }
   });
-  for (const b of navigator.clipboard ? document.querySelectorAll('.copy') : []) {
-    b.hidden = false;
-    b.addEventListener('click', async () => { await navigator.clipboard.writeText(b.previousElementSibling.textContent); b.textContent = 'Copied'; });
-  }
   $('details.new')?.addEventListener('toggle', event => { if (event.target.open) $('#title').focus(); });
   $('[data-focus]')?.focus();
   $('#project')?.addEventListener('change', event => event.target.form.submit());

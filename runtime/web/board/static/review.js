@@ -54,7 +54,7 @@
       mark(file, on);
     } else if (form.matches('.about')) {
       const at = form.elements.at?.value;
-      if (at) { e.preventDefault(); begin(file, at); }
+      if (at && e.submitter?.name !== 'see') { e.preventDefault(); begin(file, at); }
     } else if (form.matches('.comment')) {
       e.preventDefault();
       if (e.submitter?.value === 'drop') drop(form); else save(form);

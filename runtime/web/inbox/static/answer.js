@@ -71,6 +71,7 @@ const question = (() => {
     const form = $('#form');
     if (!form) return $('[data-held]') || setTimeout(goOn);
     $('#open').classList.add('live');
+    form.autocomplete = 'off'; // the server and this script know what was typed; a browser that goes back would show older text
     for (const q of $$('.question', form)) { remember(q); sift(q); }
     restore();
     setTimeout(present);
@@ -178,15 +179,16 @@ const question = (() => {
     remember(el);
   };
   const controls = el => $$('input, textarea', el).filter(c => c.name.startsWith('a.'));
-  const fieldsOf = el => {
+  // fieldsOf returns what is typed and chosen, or what the server sent.
+  const fieldsOf = (el, sent) => {
     const fields = bare();
     for (const c of controls(el)) {
-      const name = c.name.slice(2);
-      if (c.type === 'radio' || c.type === 'checkbox' ? c.checked : c.value !== '') (fields[name] ??= []).push(c.value);
+      const name = c.name.slice(2), choice = c.type === 'radio' || c.type === 'checkbox', value = sent && !choice ? c.defaultValue : c.value;
+      if (choice ? sent ? c.defaultChecked : c.checked : value !== '') (fields[name] ??= []).push(value);
     }
     return fields;
   };
-  const skips = el => $('[name="do.skip"]', el)?.checked ?? false;
+  const skips = (el, sent) => $('[name="do.skip"]', el)?.[sent ? 'defaultChecked' : 'checked'] ?? false;
   const wordsOf = el => controls(el).map(c => c.type === 'radio' || c.type === 'checkbox' ? (c.checked ? c.parentElement.innerText.split('\n')[0] : '') : c.value).filter(Boolean).join(', ');
   const set = (el, fields, skip) => {
     fields = bare(fields);
@@ -281,17 +283,20 @@ const question = (() => {
     }
     keep(current(), all);
   };
-  // restore restores drafts that this browser could not send before.
+  // restore restores drafts that this browser could not send before. The server may have
+  // stored one whose response did not come before the person left the page.
   const restore = () => {
     const all = unsent(current());
     for (const [question, one] of Object.entries(all)) {
       const el = questionOf(question);
       if (!el) continue;
+      if (JSON.stringify([fieldsOf(el, true), skips(el, true)]) === JSON.stringify([bare(one.fields), one.skip])) { delete all[question]; continue; } // the server has it
       set(el, one.fields, one.skip);
       pending.set(question, { dirty: true, since: one.rev || 1 });
       touched.set(question, Date.now());
       send(question);
     }
+    keep(current(), all);
   };
   // both shows two versions of an answer and lets the person decide.
   const both = (el, message, text, mine, take) => {

@@ -10,10 +10,20 @@
   const count = () => {
     const n = filtered() ? Number($('[data-open]', list)?.dataset.open ?? 0) : $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // including questions without a card
     list.classList.toggle('dense', n >= 9);
+    for (const g of $$('.group', list)) put($('.n', g), String($$('li.card', g).length));
     if (n >= 9) filter.hidden = false;
     put($('#count'), n === 1 ? '1 open question' : n + ' open questions');
     document.title = (n ? `(${n}) ` : '') + title;
   };
+  // ---- groups: those that were folded stay so while the window is open
+  const folded = new Set(JSON.parse(sessionStorage['deskhand.folded'] ?? '[]'));
+  const fold = () => { for (const g of $$('.group', list)) if (folded.has(g.dataset.group)) g.open = false; };
+  list.addEventListener('toggle', e => {
+    const g = e.target;
+    if (!g.matches('.group') || !g.isConnected) return;
+    folded[g.open ? 'delete' : 'add'](g.dataset.group);
+    sessionStorage['deskhand.folded'] = JSON.stringify([...folded]);
+  }, true);
   // ---- the filter: the server applies it, also without this script
   const query = () => new URLSearchParams([...new FormData(filter)].filter(([, text]) => text.trim())).toString();
   const filtered = () => query() !== '';
@@ -65,7 +75,7 @@
   // place inserts a card at its position. It returns false if its group does not
   // exist yet.
   const place = card => {
-    const old = cardOf(card.dataset.id), group = $(`section[data-group="${CSS.escape(card.dataset.group)}"]`, list);
+    const old = cardOf(card.dataset.id), group = $(`details[data-group="${CSS.escape(card.dataset.group)}"]`, list);
     if (!group) return false;
     const focused = old?.contains(document.activeElement);
     const next = $$('li', group).find(li => li !== old && li.dataset.order > card.dataset.order);
@@ -79,6 +89,7 @@
     if (!response.ok) return;
     const focused = document.activeElement?.closest?.('li.card')?.dataset.id;
     list.replaceChildren(parsed(await response.text()));
+    fold();
     if (focused) $('a', cardOf(focused) ?? list)?.focus({ preventScroll: true });
     count();
     choose();
@@ -251,7 +262,7 @@
   $('#keys').hidden = false;
   let target; // the question that the keys have reached, possibly ahead of the one shown
   const move = by => {
-    const cards = $$('li.card', list), at = cards.findIndex(c => c.dataset.id === (target ?? current()));
+    const cards = $$('.group[open] li.card', list), at = cards.findIndex(c => c.dataset.id === (target ?? current()));
     const card = cards[Math.min(Math.max(at + by, 0), cards.length - 1)];
     if (!card || card.dataset.id === (target ?? current())) return;
     card.scrollIntoView({ block: 'nearest' });
@@ -278,6 +289,7 @@
   });
 
   $('button', filter).hidden = true;
+  fold();
   count();
   menus();
   choose();

@@ -1,28 +1,9 @@
 // The page works without this script, which searches while one types, goes from hit to
-// hit by keys, keeps the last questions in the browser, and copies text.
+// hit by keys, and keeps the last questions in the browser.
 "use strict";
 (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
-  const form = $(".ask"), field = $("#q"), found = $("#found"), said = $("#copied");
-
-  async function copy(button) {
-    const code = button.parentElement.querySelector("code");
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = said.textContent = "Copied";
-    } catch { // the origin is not secure, or copying is not allowed: the person can use the keyboard
-      getSelection().selectAllChildren(code);
-      button.textContent = said.textContent = "Selected: copy it with the keyboard";
-    }
-    setTimeout(() => { button.textContent = "Copy"; said.textContent = ""; }, 2500);
-  }
-  const arm = at => {
-    for (const button of at.querySelectorAll("[data-copy]")) {
-      button.hidden = false;
-      button.addEventListener("click", () => copy(button));
-    }
-  };
-  arm(document);
+  const form = $(".ask"), field = $("#q"), found = $("#found"), said = $("#said");
 
   // ---- search while one types: the address is that of the search
   let timer, asking;
@@ -36,7 +17,6 @@
       if (response.redirected) return;
       found.innerHTML = await response.text();
     } catch { return; } // the next letter came, or the server is gone
-    arm(found);
     history.replaceState(null, "", address);
     document.title = field.value.trim() + " · Search · deskhand";
     said.textContent = $("#hits-title, .note", found)?.textContent ?? "";
