@@ -192,3 +192,23 @@ func TestCrates(t *testing.T) {
 	files, _ = made(t, list[1])
 	wantIn(t, files["api/lib.md"], "From another file.")
 }
+
+// With "resolutions", or a catalog, the keys of yarn 4 do not have the ranges of package.json.
+func TestYarnRangesThatPackageJSONDoesNotHave(t *testing.T) {
+	dir := t.TempDir()
+	src := "__metadata:\n  version: 8\n\n\"low@npm:2.1.3\":\n  version: 2.1.3\n\n\"deep@npm:^1\":\n  version: 1.0.0\n\n\"kit@npm:^1, kit@npm:^1.2\":\n  version: 1.5.0\n\n\"kit@npm:0\":\n  version: 0.9.0\n\n\"own@workspace:own\":\n  version: 0.0.0-use.local\n"
+	if err := os.WriteFile(filepath.Join(dir, packageFile), []byte(`{"dependencies": {"low": "^2.0.0", "kit": "^1.2", "own": "workspace:*"}, "resolutions": {"low": "2.1.3"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := readYarnLock(filepath.Join(dir, "yarn.lock"), []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var direct []string
+	for _, d := range unite(list, false) {
+		direct = append(direct, d.Name+"@"+d.Version)
+	}
+	if got := strings.Join(direct, " "); got != "kit@1.5.0 low@2.1.3" {
+		t.Errorf("direct: %s", got)
+	}
+}

@@ -426,6 +426,7 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 		return nil, err
 	}
 	var list []Dependency
+	matched := map[string]bool{} // names in package.json whose range a key has
 	for keys, version := range blocks {
 		for _, key := range strings.Split(keys, ",") {
 			key = strings.Trim(strings.TrimSpace(key), `"`)
@@ -444,7 +445,15 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 			d.Direct = slices.ContainsFunc(direct[name], func(asked string) bool {
 				return wanted == asked || wanted == "npm:"+asked || strings.HasPrefix(wanted, asked+"::") // a patch
 			})
+			matched[name] = matched[name] || d.Direct
 			list = append(list, d)
+		}
+	}
+	// Since yarn 2, the keys have the ranges of "resolutions" and of catalogs instead.
+	for i, d := range list {
+		name := cmp.Or(d.alias, d.Name)
+		if !matched[name] && slices.ContainsFunc(direct[name], func(asked string) bool { return !localRange(asked) }) {
+			list[i].Direct = true
 		}
 	}
 	slices.SortFunc(list, func(a, b Dependency) int {

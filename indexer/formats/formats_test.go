@@ -201,15 +201,18 @@ func fakePandoc(t *testing.T, script string) string {
 func TestPandocIsCalledInABox(t *testing.T) {
 	t.Setenv("DESKHAND_SECRET", "key")
 	program := fakePandoc(t, `case "$*" in
-*--list-input-formats*) echo rst org man docx;;
+*--list-input-formats*) echo rst org man docx latex;;
 *--sandbox*--from=rst*) echo "# Title"; echo "<div class=note>"; echo; echo "secret=$DESKHAND_SECRET home=$HOME args=$*"; cat; echo "</div>";;
 *--from=man*) echo "# NAME"; cat;;
+*--from=latex*) [ -z "${*##*--standalone*}" ] && printf -- '---\nauthor: A\ntitle: Guide *to* retries\n---\n\n'; echo "# Part"; cat;;
 *--from=org*) yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa;;
 *) echo "bad input" >&2; exit 64;;
 esac`)
 	texts, _, r := converted(t, Options{Pandoc: program}, map[string]string{
-		"a.rst": "words of a\n", "b.adoc": "= B\n", "c.pdf": "%PDF", "d.PDF": "%PDF", "tool.1": ".TH TOOL 1\n", "data.5": "1 2 3\n", "e.org": "* E\n", "f.docx": "PK",
+		"a.rst": "words of a\n", "b.adoc": "= B\n", "c.pdf": "%PDF", "d.PDF": "%PDF", "tool.1": ".TH TOOL 1\n", "data.5": "1 2 3\n", "e.org": "* E\n", "f.docx": "PK", "g.tex": "words of g\n",
 	})
+	contains(t, "g.tex", texts["g.tex"], "# Guide *to* retries\n\n# Part\nwords of g")
+	lacks(t, "g.tex", texts["g.tex"], "author", "---")
 	contains(t, "a.rst", texts["a.rst"], "# Title", "secret= home=/nonexistent args=--sandbox --from=rst --to=gfm-raw_html", "+RTS -M512M -RTS", "words of a")
 	lacks(t, "a.rst", texts["a.rst"], "<div", "</div")
 	contains(t, "tool.1", texts["tool.1"], "# tool\n", "# NAME")
@@ -271,12 +274,12 @@ func TestRealPandoc(t *testing.T) {
 	}
 	texts, _, r := converted(t, Options{}, map[string]string{
 		"a.rst": "Retries\n=======\n\n.. note:: Mind the limit.\n\n.. include:: " + secret + "\n\n.. raw:: html\n\n   <script>evil()</script>\n\n.. code-block:: go\n\n   x := 1\n",
-		"b.org": "* Heading\n#+INCLUDE: \"" + secret + "\"\nwords of org\n", "c.tex": "\\section{Intro}\\input{" + secret + "}words of TeX",
+		"b.org": "#+TITLE: Org docs\n* Heading\n#+INCLUDE: \"" + secret + "\"\nwords of org\n", "c.tex": "\\title{TeX docs}\\begin{document}\\section{Intro}\\input{" + secret + "}words of TeX\\end{document}",
 		"tool.1": ".TH TOOL 1\n.SH NAME\ntool \\- does it\n", "d.docx": docx.String(),
 	})
 	contains(t, "a.rst", texts["a.rst"], "# Retries", "Mind the limit.", "x := 1")
-	contains(t, "b.org", texts["b.org"], "words of org")
-	contains(t, "c.tex", texts["c.tex"], "words of TeX")
+	contains(t, "b.org", texts["b.org"], "# Org docs\n\n# Heading", "words of org")
+	contains(t, "c.tex", texts["c.tex"], "# TeX docs\n\n# Intro", "words of TeX")
 	contains(t, "tool.1", texts["tool.1"], "# tool\n", "does it")
 	contains(t, "d.docx", texts["d.docx"], "Words of Word")
 	for name, text := range texts {

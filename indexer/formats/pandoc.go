@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +83,45 @@ func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	case !slices.Contains(formats, from):
 		return leave{endingOf(w.Path), "the installed pandoc does not support " + from}
 	}
-	out, err := c.pandoc.run(ctx, pandocWait, w.src, "--sandbox", "--from="+from, "--to=gfm-raw_html", "--wrap=none", "--markdown-headings=atx")
+	args := []string{"--sandbox", "--from=" + from, "--to=gfm-raw_html", "--wrap=none", "--markdown-headings=atx"}
+	if slices.Contains(titledApart, from) {
+		args = append(args, "--standalone")
+	}
+	out, err := c.pandoc.run(ctx, pandocWait, w.src, args...)
 	if err != nil {
 		return err
 	}
-	markdown := strings.TrimSpace(withoutDivs(string(out)))
+	title, body := "", string(out)
+	if slices.Contains(args, "--standalone") {
+		title, body = withoutFront(body)
+	}
+	markdown := strings.TrimSpace(withoutDivs(body))
 	if markdown == "" {
 		return nil
 	}
-	if !hasTitle(markdown) || from == "man" || from == "mdoc" {
-		markdown = "# " + escapePlain(stem(w.Path)) + "\n\n" + markdown
+	if title != "" || !hasTitle(markdown) || from == "man" || from == "mdoc" {
+		markdown = "# " + escapePlain(cmp.Or(title, stem(w.Path))) + "\n\n" + markdown
 	}
 	return c.write(w, "", markdown+"\n", nil)
+}
+
+// titledApart lists the formats of pandoc in which a document's title is not a heading.
+// pandoc writes it only into the front matter of a standalone document.
+var titledApart = []string{"asciidoc", "docx", "latex", "org"}
+
+// withoutFront returns the title in the front matter of markdown, and the text below. The
+// other fields are not settings for deskhand.
+func withoutFront(markdown string) (title, body string) {
+	front, ok := strings.CutPrefix(markdown, "---\n")
+	front, body, end := strings.Cut(front, "\n---\n")
+	if !ok || !end {
+		return "", markdown
+	}
+	root, err := parseTree([]byte(front))
+	if err != nil {
+		return "", body
+	}
+	return oneLine(text(get(root, "title"))), body
 }
 
 // manual returns the macro package of a manual page, which is "man" or "mdoc". It

@@ -128,7 +128,7 @@ func mismatch(message string) error {
 }
 
 // lists returns an error if the configuration lists a library twice or, if strict is true,
-// if the lock file has a library that the configuration does not list.
+// if the lock file does not have exactly the libraries that the configuration lists.
 func (l *Lock) lists(wanted []Wanted, strict bool) error {
 	seen := map[string]bool{}
 	for _, w := range wanted {
@@ -138,12 +138,29 @@ func (l *Lock) lists(wanted []Wanted, strict bool) error {
 			seen[id] = true
 		}
 	}
-	if l == nil || !strict {
+	if !strict {
 		return nil
 	}
+	differs := func(format string, args ...any) error {
+		return fault.New("lock_mismatch", fmt.Sprintf(format, args...), "run \"deskhand sync\" and commit deskhand.lock")
+	}
+	if l == nil {
+		return differs("there is no deskhand.lock")
+	}
+	locked := map[string]bool{}
 	for _, k := range l.Libraries {
-		if id := idOf(k.Name, k.Version); !seen[id] {
-			return fault.New("lock_mismatch", fmt.Sprintf("deskhand.lock has the library %s, which deskhand.yaml does not list", id), "run \"deskhand sync\" and commit deskhand.lock")
+		id := idOf(k.Name, k.Version)
+		if locked[id] = true; !seen[id] {
+			return differs("deskhand.lock has the library %s, which deskhand.yaml does not list", id)
+		}
+	}
+	for _, w := range wanted {
+		id := idOf(w.Name, w.Version)
+		if !locked[id] {
+			return differs("deskhand.yaml lists the library %s, which deskhand.lock does not have", id)
+		}
+		if _, same := l.of(w); !same {
+			return differs("the library %s has another source in deskhand.yaml than in deskhand.lock", id)
 		}
 	}
 	return nil
@@ -172,10 +189,7 @@ func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict boo
 		if err := w.check(); err != nil {
 			return done, err
 		}
-		known, isLocked := lock.of(w)
-		if strict && !isLocked {
-			return done, fault.New("lock_mismatch", fmt.Sprintf("%s in deskhand.lock does not match deskhand.yaml", idOf(w.Name, w.Version)), "run \"deskhand sync\" and commit deskhand.lock")
-		}
+		known, _ := lock.of(w)
 		r, err := s.one(ctx, w, known, strict, o)
 		if err != nil {
 			return done, err

@@ -145,6 +145,38 @@ func TestALibraryIsListedOnce(t *testing.T) {
 
 // The address that a library records has no password either, also if it was made from the
 // locked revision.
+// A lock file that does not belong to the configuration is refused before anything is added.
+func TestALockedSyncSaysHowTheFilesDiffer(t *testing.T) {
+	docs, other := t.TempDir(), t.TempDir()
+	write(t, docs, map[string]string{"a.md": "# Alpha\n"})
+	write(t, other, map[string]string{"b.md": "# Beta\n"})
+	first, second := Wanted{Name: "first", Source: docs}, Wanted{Name: "second", Version: "2", Source: other}
+	synced, err := (Shelf{t.TempDir()}).Sync(t.Context(), []Wanted{first, second}, nil, false, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, newer := second, second
+	moved.Source, newer.Version = docs, "3"
+	for want, c := range map[string]struct {
+		wanted []Wanted
+		lock   *Lock
+	}{
+		"there is no deskhand.lock": {[]Wanted{first}, nil},
+		"deskhand.yaml lists the library second@2, which deskhand.lock does not have":    {[]Wanted{first, second}, &Lock{synced.Lock.Libraries[:1]}},
+		"deskhand.lock has the library second@2, which deskhand.yaml does not list":      {[]Wanted{first, newer}, &synced.Lock},
+		"the library second@2 has another source in deskhand.yaml than in deskhand.lock": {[]Wanted{first, moved}, &synced.Lock},
+	} {
+		s := Shelf{filepath.Join(t.TempDir(), "shelf")}
+		_, err := s.Sync(t.Context(), c.wanted, c.lock, true, Options{})
+		if f := fault.Of(err); f == nil || f.Code != "lock_mismatch" || f.Message != want {
+			t.Errorf("Sync = %v, want %q", err, want)
+		}
+		if got := ids(t, s); got != "" {
+			t.Errorf("%s: the shelf has %s", want, got)
+		}
+	}
+}
+
 func TestALibraryOfALockFileRecordsNoPassword(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) string {
