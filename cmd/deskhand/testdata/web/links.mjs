@@ -106,7 +106,7 @@ export const stories = {
 
   async 'defect C9, C10: marks, and what can be copied'(desk) {
     await work(desk)
-    const one = await attempt(desk, 'Talk', 'say Do this:\\n\\n```sh\\nmake test\\n```', 'write prices.txt tea 1.00', 'say Done.')
+    const one = await attempt(desk, 'Talk', 'say Hm.', 'write prices.txt tea 1.00', 'say Done.')
     const page = await desk.window(one.path)
     await completed(page)
     await page.reload()
@@ -138,7 +138,7 @@ export const stories = {
     // Marks: what runs, asks and failed differs in more than its colour.
     const mark = chip => chip.evaluate(e => getComputedStyle(e, '::before').content)
     await attempt(desk, 'Ask', 'ask Which?')
-    await attempt(desk, 'Fail', 'fail')
+    await attempt(desk, 'Fail', 'fail Broken.')
     await attempt(desk, 'Run', 'sleep 60')
     await page.goto(desk.base + '/work')
     const marks = {}
