@@ -33,6 +33,8 @@ var projectRoutes = map[string]walk{
 	"GET /inbox/{question}/card":                {"", true},
 	"POST /inbox/{question}/draft":              {"{}", false},
 	"POST /inbox/{question}/presented":          {"", false},
+	"GET /inbox/together":                       {"", true},
+	"POST /inbox/together":                      {"id={question}&do.act=undo", false},
 	"GET /inbox/list":                           {"", true},
 	"GET /history":                              {"", false},
 	"GET /history.jsonl":                        {"", false},

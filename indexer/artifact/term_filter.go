@@ -21,6 +21,7 @@ type termFilter struct {
 	asked int
 	added int // number of groups
 	bits  []uint64
+	read  []byte // working memory: the postings of a group
 	full  atomic.Bool
 }
 
@@ -51,16 +52,18 @@ func (f *termFilter) learn(r *Reader) {
 		f.bits = make([]uint64, filterSize(groups)/64)
 	}
 	g := &groups[f.added]
-	section, err := r.readPostings(nil, g)
-	if err == nil {
-		err = eachTerm(section, g.chunks, func(term []byte, _ *groupList) error { f.add(term); return nil })
+	var err error
+	if f.read, err = r.readPostings(f.read, g); err == nil {
+		err = eachTerm(f.read, g.chunks, func(term []byte, _ *groupList) error { f.add(term); return nil })
 	}
 	if err != nil {
-		f.asked = math.MinInt
+		f.asked, f.read = math.MinInt, nil
 		return
 	}
-	f.added++
-	f.full.Store(f.added == len(groups))
+	if f.added++; f.added == len(groups) {
+		f.read = nil
+		f.full.Store(true)
+	}
 }
 
 func filterSize(groups []lexicalGroup) int {

@@ -165,7 +165,7 @@ func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 				}
 				send(w, id)
 			}
-			d := at(t, t.TempDir(), nil, Upstream{Name: "up", URL: s.URL, MaxBytes: most, Timeout: 60 * time.Second})
+			d := at(t, t.TempDir(), nil, Upstream{Name: "up", URL: s.URL, MaxBytes: most, Timeout: 2 * time.Minute})
 			d.tool("up_good")
 			bad.Store(true)
 			var o outcome

@@ -464,7 +464,7 @@ func (d *desk) wait(ended <-chan outcome) outcome {
 	select {
 	case o := <-ended:
 		return o
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute): // longer than any upstream's time
 		d.t.Fatalf("the call does not end\n%s", d.log)
 		return outcome{}
 	}

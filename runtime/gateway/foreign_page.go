@@ -21,6 +21,7 @@ type foreignPages struct {
 
 type foreignPage struct {
 	request string        // ID of our request; empty until a person is asked
+	early   bool          // the upstream reported that the page is done before that
 	done    chan struct{} // closed when the upstream reports that the page is done
 	tell    func(context.Context, string)
 	until   *time.Timer
@@ -45,7 +46,13 @@ func (p *foreignPages) expect(id string) (done <-chan struct{}) {
 	if id == "" || len(p.all) >= maxForeignPages {
 		return nil
 	}
-	return p.of(id).done
+	if one := p.all[id]; one != nil && one.early {
+		one.until.Stop()
+		delete(p.all, id)
+	}
+	one := p.of(id)
+	one.request, one.tell = "", nil // those of a person who was asked before
+	return one.done
 }
 
 // of returns the page with this ID, creating it if necessary. p.mu must be held.
@@ -86,6 +93,26 @@ func (p *foreignPages) take(id string) *foreignPage {
 	return one
 }
 
+// report removes and returns the page with this ID because it is done. It returns
+// nil if there is none, or if no person is asked yet: then the person's request ends
+// as soon as it is open.
+func (p *foreignPages) report(id string) *foreignPage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[id]
+	switch {
+	case one == nil || one.early:
+		return nil
+	case one.request == "":
+		one.early = true
+		close(one.done)
+		return nil
+	}
+	one.until.Stop()
+	delete(p.all, id)
+	return one
+}
+
 // noting is a surface that shows nothing. It records which request is open for a
 // page and which function to call when the page is done.
 type noting struct {
@@ -94,41 +121,51 @@ type noting struct {
 }
 
 // Offer implements [elicit.Surface].
-func (n *noting) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
+func (n *noting) Offer(ctx context.Context, hub *elicit.Hub, r elicit.Request) {
 	var id string
 	_ = json.Unmarshal(r.Context.Other[theirID], &id) // if empty, the upstream cannot report the page as done
 	p := &n.u.foreign
+	early := false
 	p.mu.Lock()
 	if id != "" && len(p.all) < maxForeignPages {
 		page := p.of(id)
 		page.request, page.tell = r.ID, n.tell
+		early = page.early
 	}
 	p.mu.Unlock()
+	if early {
+		p.take(id)
+		n.u.endPage(ctx, hub, r.ID)
+	}
 	<-ctx.Done()
 }
 
 // elicitationDone ends the request whose page the upstream reports as done. If the
 // person opened the page through their client, the client is told.
 func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
-	page := u.foreign.take(req.Params.ElicitationID)
+	page := u.foreign.report(req.Params.ElicitationID)
 	if page == nil {
 		return
 	}
 	defer close(page.done)
-	if page.request == "" {
-		return
-	}
 	hub, err := u.g.openHub(ctx)
-	if err == nil {
-		err = complete(ctx, hub, page.request, elicit.Accept, "", "upstream")
-	}
 	if err != nil {
 		u.g.log.Warn("cannot end the upstream's request", "upstream", u.Name, "error", err)
+		return
 	}
-	if page.tell == nil || err != nil {
+	if !u.endPage(ctx, hub, page.request) || page.tell == nil {
 		return
 	}
 	if r, err := hub.Get(ctx, page.request); err == nil && r.Completion != nil && r.Completion.Channel == "client" {
 		page.tell(ctx, page.request)
 	}
+}
+
+// endPage ends a request whose page is done, and reports whether that worked.
+func (u *upstream) endPage(ctx context.Context, hub *elicit.Hub, request string) bool {
+	err := complete(ctx, hub, request, elicit.Accept, "", "upstream")
+	if err != nil {
+		u.g.log.Warn("cannot end the upstream's request", "upstream", u.Name, "error", err)
+	}
+	return err == nil
 }

@@ -112,7 +112,7 @@ func (a Arrival) person(ctx context.Context, tx *store.Tx, known *row, ended boo
 		if err := a.mayAdopt(ctx, tx, p); err != nil {
 			return nil, err
 		}
-	} else if err := admit(ctx, tx, Newcomer{Name: a.Name, Scopes: a.Grant.Scopes}); err != nil {
+	} else if err := admit(ctx, tx, Newcomer{Name: a.Name, Scopes: a.Grant.Scopes, Roles: a.Grant.Roles, Guest: a.Grant.Guest}); err != nil {
 		return nil, err
 	}
 	if p == nil {
@@ -161,6 +161,13 @@ func (a Arrival) settle(ctx context.Context, tx *store.Tx, p *row) error {
 	if _, err := tx.Exec(ctx, "UPDATE people SET scopes = ?, roles = ?, guest = ? WHERE name = ?",
 		join(inOrder(a.Grant.Scopes), " "), strings.Join(a.Grant.Roles, " "), guest, p.Name); err != nil {
 		return fmt.Errorf("change person: %w", err)
+	}
+	now := p.Person
+	now.Scopes, now.Roles, now.Guest = inOrder(a.Grant.Scopes), a.Grant.Roles, a.Grant.Guest
+	if now.allows() != p.allows() {
+		if err := tell(tx, p.Name, Event{Type: "changed", Detail: now.allows() + ", by the groups"}); err != nil {
+			return err
+		}
 	}
 	all, err := members(ctx, tx)
 	if err != nil {

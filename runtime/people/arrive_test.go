@@ -127,5 +127,22 @@ func TestArrivalsAreAudited(t *testing.T) {
 		if last := all[len(all)-1]; last.Action != "session.began" || last.Who != "ada" || last.Object != "ada" {
 			t.Errorf("the sign-in is %+v", last)
 		}
+		// What the groups allow is recorded when it changes, and only then.
+		var got []string
+		for _, grant := range []Grant{{Scopes: Standard}, {Scopes: []access.Scope{access.Docs, access.Admin}, Roles: []string{"ops"}, Guest: true}} {
+			if _, _, err := r.Arrive(ctx, Arrival{Issuer: "https://issuer.example", Subject: "1", Name: "ada", Grant: &grant}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		since, err := db.AuditLog(ctx, store.AuditFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range since[len(all):] {
+			got = append(got, one.Action+" "+one.Detail)
+		}
+		if want := []string{"session.began with the identity provider", "person.changed scopes docs,admin, roles ops, guest, by the groups", "session.began with the identity provider"}; !slices.Equal(got, want) {
+			t.Errorf("two more sign-ins are recorded as %q, want %q", got, want)
+		}
 	})
 }

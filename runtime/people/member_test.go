@@ -126,7 +126,7 @@ func TestMembershipsAreAudited(t *testing.T) {
 		for _, one := range all {
 			got = append(got, one.Action+" "+one.Object+" "+one.Detail)
 		}
-		if want := []string{"person.added ada ", "member.added ada to project p", "member.removed ada from project p"}; !slices.Equal(got, want) {
+		if want := []string{"person.added ada scopes answer,docs,work:read", "member.added ada to project p", "member.removed ada from project p"}; !slices.Equal(got, want) {
 			t.Errorf("the audit log has %q, want %q", got, want)
 		}
 	})

@@ -67,7 +67,7 @@ func (e Event) record(name string) store.Record {
 	case "memberRemoved":
 		return store.Record{Action: "member.removed", Object: name, Detail: "from project " + e.Project}
 	case "tokenCreated":
-		return store.Record{Action: "token.created", Object: e.Token, Detail: "for " + name}
+		return store.Record{Action: "token.created", Object: e.Token, Detail: "for " + name + ", " + e.Detail}
 	case "tokenRevoked":
 		return store.Record{Action: "token.revoked", Object: e.Token, Detail: "of " + name}
 	case "signedOut":
@@ -265,7 +265,8 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest, strings.Join(n.Roles, " "), n.Mail); err != nil {
 		return fmt.Errorf("add person: %w", err)
 	}
-	if err := tell(tx, n.Name, Event{Type: "added"}); err != nil {
+	allows := Person{Scopes: inOrder(n.Scopes), Roles: n.Roles, Guest: n.Guest}.allows()
+	if err := tell(tx, n.Name, Event{Type: "added", Detail: allows}); err != nil {
 		return err
 	}
 	for _, project := range n.Projects {

@@ -42,12 +42,24 @@ func (r *Register) CreateToken(ctx context.Context, name string, scopes []access
 			t.ID, t.For, hashOf(secret), join(t.Scopes, " "), millis(t.Created), millis(t.Expires), strings.Join(projects, " ")); err != nil {
 			return fmt.Errorf("create token: %w", err)
 		}
-		return tell(tx, t.For, Event{Type: "tokenCreated", Token: t.ID})
+		return tell(tx, t.For, Event{Type: "tokenCreated", Token: t.ID, Detail: t.allows()})
 	})
 	if err != nil {
 		return "", Token{}, err
 	}
 	return secret, t, nil
+}
+
+// allows returns what a token opens, for the audit log.
+func (t Token) allows() string {
+	text := "scopes " + join(t.Scopes, ",")
+	if len(t.Projects) > 0 {
+		text += ", projects " + strings.Join(t.Projects, ",")
+	}
+	if !t.Expires.IsZero() {
+		text += ", until " + t.Expires.Format(time.RFC3339)
+	}
+	return text
 }
 
 // Revoke ends a token. Revoking it again changes nothing. Fails with code [NoToken].

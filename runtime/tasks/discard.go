@@ -38,7 +38,10 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 		if done.Secrets, err = m.checkSecrets(ctx, c, steps, secrets); err != nil || dryRun {
 			return err
 		}
-		return worktree.Apply(ctx, steps)
+		if err := worktree.Apply(ctx, steps); err != nil {
+			return err
+		}
+		return m.db.Audit(ctx, store.Record{Action: "attempt.applied", Object: c.ID, Detail: m.onHere()})
 	})
 	return done, err
 }

@@ -208,6 +208,10 @@ func TestApplyLeavesTheChangesUncommitted(t *testing.T) {
 	}
 	_, err := d.Apply(t.Context(), started.AttemptID, false, Allowance{})
 	refused(t, "a second Apply", err, "target_dirty")
+	all, err := d.db.AuditLog(t.Context(), store.AuditFilter{})
+	if err != nil || len(all) != 3 || all[2].Action != "attempt.applied" || all[2].Object != started.AttemptID {
+		t.Errorf("the audit log has %+v, %v; want that the work was applied once", all, err)
+	}
 }
 
 func TestPickLandsOneAndKeepsTheCommitsOfTheOthers(t *testing.T) {

@@ -17,7 +17,7 @@ export const stories = {
     await page.getByText('Nothing here yet').waitFor()
     await accessible(page, 'an empty history')
     for (const [path, words, what] of [
-      ['/nowhere', 'There is nothing', 'a page that is missing'], ['/inbox/0190aaaa-0000-7000-8000-000000000000', 'There is no such question', 'a question that is missing'],
+      ['/nowhere', 'Page not found', 'a page that is missing'], ['/inbox/0190aaaa-0000-7000-8000-000000000000', 'There is no such question', 'a question that is missing'],
       ['/history?q=nothing', 'Nothing contains', 'a history without what is searched'], ['/rules', 'rule', 'no rules'], ['/inbox/together', 'No open question', 'no questions to answer at once'],
       ['/answer/x', 'Not possible', 'a link that is no link'],
     ]) {
@@ -30,7 +30,7 @@ export const stories = {
 
   async 'pages: a board without a project, and what is missing there'(desk) {
     await work(desk)
-    await desk.run('tasks', 'project', 'rm', 'shop').catch(() => desk.run('tasks', 'project', 'remove', 'shop'))
+    await desk.run('tasks', 'project', 'rm', 'shop')
     const page = await desk.window('/work')
     await page.getByText('No project yet').waitFor()
     await accessible(page, 'a board without a project')
@@ -45,7 +45,7 @@ export const stories = {
 
   async 'pages: an invitation, and a page that is not open to a person'(desk) {
     await work(desk)
-    await desk.run('people', 'add', 'eve')
+    await desk.run('people', 'add', 'eve', '--scope', 'answer')
     const link = (await desk.run('people', 'invite', 'eve')).match(/http\S+\/join\S*/)[0]
     const context = await desk.browser.newContext()
     desk.contexts.push(context)
@@ -55,8 +55,8 @@ export const stories = {
     await accessible(page, 'an invitation')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await until('eve is signed in', async () => (await context.cookies()).some(c => /session/i.test(c.name)))
-    await page.goto(desk.base + '/work/projects')
-    await page.goto(desk.base + '/rules')
-    await accessible(page, 'rules of a person')
+    await page.goto(desk.base + '/work')
+    await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+    await accessible(page, 'a page that is not open to a person')
   },
 }

@@ -44,9 +44,8 @@ export const stories = {
     await page.getByRole('alert').getByText('No question is selected').waitFor()
     for (const n of [1, 2, 3]) await page.getByLabel(`Step ${n} of the shop?`).check()
     await accessible(page, 'several questions')
-    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click() // what follows has 10 seconds
     await page.getByText('3 questions: “Yes”').waitFor()
-    await accessible(page, 'several answers that can be taken back')
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('3 questions can be answered again').waitFor()
     assert.equal((await desk.request(ids.shop1)).status, 'open')
@@ -55,6 +54,7 @@ export const stories = {
     await teal.getByLabel('Note for the agents').fill('as before')
     await teal.getByRole('button', { name: 'teal' }).click()
     await page.getByText('1 question: “teal”').waitFor()
+    await accessible(page, 'several answers that can be taken back')
 
     // The questions of a place, without JavaScript, on a phone; one is answered elsewhere meanwhile.
     const plain = await desk.window('/?place=shop', { javaScriptEnabled: false, ...phone })
