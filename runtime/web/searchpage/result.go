@@ -67,6 +67,7 @@ type found struct {
 		Breadcrumb string            `json:"breadcrumb"`
 		Snippet    string            `json:"snippet"`
 		Filepath   string            `json:"filepath"`
+		Library    string            `json:"library"` // empty without a shelf
 		Metadata   map[string]string `json:"metadata"`
 		Title      string            `json:"title"`
 		Lines      string            `json:"lines"`
@@ -112,6 +113,9 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		one := hit{
 			Rank: before + i + 1, ID: h.ChunkID, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet, Path: h.Filepath,
 			Page: h.Title, Lines: h.Lines, Score: fmt.Sprintf("%.3f", h.Score), Read: with(asked, "read", h.ChunkID) + "#reading", Here: asked.Get("read") == h.ChunkID,
+		}
+		if h.Library != "" {
+			one.Facets = append(one.Facets, h.Library)
 		}
 		for _, key := range slices.Sorted(maps.Keys(h.Metadata)) {
 			one.Facets = append(one.Facets, key+": "+h.Metadata[key])

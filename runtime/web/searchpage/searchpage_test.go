@@ -237,6 +237,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// Pages of several libraries often have the same path.
+func TestHitsNameTheirLibrary(t *testing.T) {
+	d := newDesk()
+	d.search = `{"hits":[{"chunk_id":"one:a.md#x","heading":"X","filepath":"a.md","library":"one"},{"chunk_id":"two@1.0:a.md#x","heading":"X","filepath":"a.md","library":"two@1.0"}]}`
+	wants(t, "hits", d.get("?q=x").Body.String(), `<code>a.md</code> <span class="chip">one</span>`, `<code>a.md</code> <span class="chip">two@1.0</span>`)
+}
+
 // More libraries than a schema lists are suggested while one types.
 func TestManyLibrariesAreSuggested(t *testing.T) {
 	d := newDesk()
