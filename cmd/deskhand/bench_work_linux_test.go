@@ -258,7 +258,7 @@ func Benchmark20IdleAttempts(b *testing.B) {
 
 // BenchmarkDiskWritten measures how many bytes the processes of an attempt cause to be
 // written to the disk for each byte of its spool, which has the raw output of 200,000 short
-// lines. To meet are 3. The state folder must not be in memory.
+// lines, with one byte more for each. To meet are 3. The state folder must not be in memory.
 func BenchmarkDiskWritten(b *testing.B) {
 	for b.Loop() {
 		w := newWorkshop(b, 10)

@@ -2,18 +2,16 @@ package logs
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 )
 
-// Spool is the file to which raw lines are written first. A record begins with
-// a text line that contains the stream, the number of bytes, and whether the
-// line continues in the next record. The bytes and a newline follow. Any pager
-// can therefore show the file.
+// Spool is the file to which raw lines are written first. A record is a byte for the stream
+// and for whether the line continues in the next record, then the line, then a newline. It
+// takes one byte more than the output that it stores, and any pager can show the file.
 type Spool struct {
 	file *os.File
 	end  int64
@@ -42,7 +40,8 @@ func OpenSpool(path string) (*Spool, error) {
 	return &Spool{file: f, end: end}, nil
 }
 
-// record is a line, or a piece of a line.
+// record is a line, or a piece of a line. Its content has no newline and at most maxLine
+// bytes.
 type record struct {
 	stream  Stream
 	cut     bool
@@ -55,11 +54,7 @@ type record struct {
 func (s *Spool) write(records []record) error {
 	s.buf = s.buf[:0]
 	for i, r := range records {
-		mark := "."
-		if r.cut {
-			mark = "+"
-		}
-		s.buf = fmt.Appendf(s.buf, "%s %d %s\n", r.stream, len(r.content), mark)
+		s.buf = append(s.buf, markOf(r))
 		s.buf = append(s.buf, r.content...)
 		s.buf = append(s.buf, '\n')
 		records[i].end = s.end + int64(len(s.buf))
@@ -85,25 +80,21 @@ func (s *Spool) Close() error {
 // end offset. It returns the end offset of the last complete record. A record
 // is valid only during the call.
 func readSpool(f io.ReaderAt, offset int64, each func(record, int64) error) (int64, error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
+	in := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), maxLine+2)
 	for {
-		head, err := in.ReadString('\n')
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return offset, nil // not a spool record, so the rest cannot be read
+		}
 		if err != nil {
 			return offset, notEOF(err)
 		}
-		r, size, ok := parseHead(strings.TrimSuffix(head, "\n"))
+		r, ok := marks[line[0]]
 		if !ok {
-			return offset, nil // not a spool record, so the rest cannot be read
-		}
-		r.content = make([]byte, size+1)
-		if _, err := io.ReadFull(in, r.content); err != nil {
-			return offset, notEOF(err)
-		}
-		if r.content[size] != '\n' {
 			return offset, nil
 		}
-		r.content = r.content[:size]
-		next := offset + int64(len(head)+size+1)
+		r.content = bytes.Clone(line[1 : len(line)-1])
+		next := offset + int64(len(line))
 		if err := each(r, next); err != nil {
 			return offset, err
 		}
@@ -111,13 +102,21 @@ func readSpool(f io.ReaderAt, offset int64, each func(record, int64) error) (int
 	}
 }
 
-func parseHead(head string) (r record, size int, ok bool) {
-	parts := strings.Split(head, " ")
-	if len(parts) != 3 || parts[0] != string(Stdout) && parts[0] != string(Stderr) || parts[2] != "." && parts[2] != "+" {
-		return record{}, 0, false
+// marks are the first bytes of records.
+var marks = map[byte]record{
+	'o': {stream: Stdout}, 'O': {stream: Stdout, cut: true},
+	'e': {stream: Stderr}, 'E': {stream: Stderr, cut: true},
+}
+
+func markOf(r record) byte {
+	mark := byte('o')
+	if r.stream == Stderr {
+		mark = 'e'
 	}
-	size, err := strconv.Atoi(parts[1])
-	return record{stream: Stream(parts[0]), cut: parts[2] == "+"}, size, err == nil && size >= 0 && size <= maxLine
+	if r.cut {
+		mark -= 'a' - 'A'
+	}
+	return mark
 }
 
 func notEOF(err error) error {
