@@ -224,6 +224,7 @@ func TestAnAnswerThatIsReadIsACaseForEval(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("--- Chunk: a (Chunk 1 of 1) (Target) ---\ntext", "a.md#x", `{"chunks":[{"chunk_id":"a"}]}`)
 	f.Add("\\--- Chunk: <script>", "\u202e", `{"hits":[{"why":{}}]}`)
+	empty := newDesk().get("").Body.String() // has the scripts of the page only
 	f.Fuzz(func(t *testing.T, text, id, facts string) {
 		d := newDesk()
 		d.text = text
@@ -231,7 +232,7 @@ func FuzzRead(f *testing.F) {
 			d.doc, d.search = facts, facts
 		}
 		body := d.get("?q=x&read=" + url.QueryEscape(id)).Body.String()
-		if strings.Count(body, "<script") != 1 || strings.Contains(body, "<img") {
+		if strings.Count(body, "<script") != strings.Count(empty, "<script") || strings.Contains(body, "<img") {
 			t.Errorf("%q, %q and %q are shown as markup:\n%s", text, id, facts, body)
 		}
 	})
