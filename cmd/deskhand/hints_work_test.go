@@ -19,7 +19,7 @@ var commandInHint = regexp.MustCompile(`deskhand ([a-z]+(?: [a-z]+)*)`)
 // Every code and case of the room of tasks has a hint in commands, there is no
 // other, and the commands that they name are there.
 func TestEveryFaultOfTasksHasAHintInCommands(t *testing.T) {
-	values := strings.Fields("hint attempt task project repo folder machine path rule branch")
+	values := strings.Fields("hint attempt task project repo folder machine path rule branch remote")
 	root := commandTree()
 	keys := slices.Concat(tasks.Codes, tasks.Cases)
 	for _, key := range keys {

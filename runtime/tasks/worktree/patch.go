@@ -57,10 +57,14 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 
 // ExactPatch returns the changes of paths like [Tree.Patch], up to 64 MiB, in a form that
 // git apply accepts for every file: with the bytes of texts that are not UTF-8, and with
-// the contents of binary files.
+// the contents of binary files. It omits a file that git cannot compare in this form, for
+// example because it takes too much memory.
 func (t Tree) ExactPatch(ctx context.Context, paths []string, guard Guard, force bool) (Patch, error) {
-	return t.patchOf(ctx, paths, append([]string{"--binary"}, asPatch...), maxExactBytes, guard, force)
+	return t.patchOf(ctx, paths, append([]string{asBinary}, asPatch...), maxExactBytes, guard, force)
 }
+
+// asBinary makes git print the contents of binary files, and of others that are large.
+const asBinary = "--binary"
 
 // patchOf returns the changes of paths in the form that the diff arguments select.
 func (t Tree) patchOf(ctx context.Context, paths, form []string, maxBytes int, guard Guard, force bool) (Patch, error) {
@@ -139,10 +143,11 @@ func (t Tree) patch(ctx context.Context, repo int, files []FileChange, form []st
 		return err
 	}
 	defer v.close()
+	exact, atOnce := slices.Contains(form, asBinary), batchFiles
 	for len(files) > 0 {
 		n, bytes := 0, 0
 		var names []string
-		for n < len(files) && n < batchFiles && bytes < batchBytes {
+		for n < len(files) && n < atOnce && bytes < batchBytes {
 			if files[n].oldName != "" {
 				names = append(names, files[n].oldName)
 			}
@@ -151,7 +156,15 @@ func (t Tree) patch(ctx context.Context, repo int, files []FileChange, form []st
 			n++
 		}
 		sections, listed, err := v.sections(ctx, names, form, maxBytes-text.Len())
-		if err != nil {
+		switch {
+		case err != nil && exact && ctx.Err() == nil && atOnce > 1:
+			atOnce = 1 // git may lack the memory for one of the files
+			continue
+		case err != nil && exact && ctx.Err() == nil:
+			patch.omit(rest(files[:1], v.repo.Name))
+			files = files[1:]
+			continue
+		case err != nil:
 			return err
 		}
 		for i, f := range listed {
