@@ -55,7 +55,7 @@ export const stories = {
     await next("run sed -i '1i new' long.txt")
     assert.match(await row.innerText(), /301\s+line three hundred/)
     await next("run sed -i '/three hundred/d' long.txt")
-    await page.getByText('when this link was made').waitFor()
+    await page.getByText('since this link was made').waitFor()
     clean(page), clean(plain)
   },
 
