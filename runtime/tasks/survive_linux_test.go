@@ -95,7 +95,10 @@ func (d *desk) wholeLogs(attemptID string) {
 	}
 	for _, p := range processes {
 		spool, _ := os.ReadFile(filepath.Join(d.options.Dir, "runs", p.ID, "spool"))
-		spooled := strings.Count(string(spool), "\nline-") // a record is a header line and the line itself
+		spooled := strings.Count("\n"+string(spool), "\noline-") // each record begins with the mark of its stream
+		if spooled == 0 && bytes.Contains(spool, []byte("line-1\n")) {
+			d.t.Fatalf("the spool has lines that this test does not find: %.300q", spool)
+		}
 		stored := 0
 		for page := (LogQuery{AttemptID: attemptID, ProcessID: p.ID, Channel: Raw, Limit: 1000, After: pointer(int64(-1))}); ; {
 			got, err := d.Logs(context.Background(), page)
