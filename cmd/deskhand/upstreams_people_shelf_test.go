@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"strings"
@@ -29,18 +28,7 @@ type accountShelf struct {
 func newAccountShelf(t *testing.T) *accountShelf {
 	t.Helper()
 	s := &accountShelf{servers: map[string][]*mcp.Server{}}
-	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
-		return s.of(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer key-of-"))
-	}, nil)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer key-of-") {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		inner.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	s.url = server.URL
+	s.url = forAccounts(t, s.of)
 	return s
 }
 

@@ -20,8 +20,7 @@ import (
 // call, and one that all have. Without a key it offers nothing.
 func perAccount(t *testing.T) string {
 	t.Helper()
-	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
-		account := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer key-of-")
+	return forAccounts(t, func(account string) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "accounts", Version: "1"}, nil)
 		for _, name := range []string{"all", account} {
 			s.AddTool(&mcp.Tool{Name: name, Description: "reads the mail of " + name, InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -30,9 +29,19 @@ func perAccount(t *testing.T) string {
 				})
 		}
 		return s
+	})
+}
+
+// forAccounts serves what of returns for the account whose key a request has, and refuses
+// requests without a key. It returns the URL.
+func forAccounts(t *testing.T, of func(account string) *mcp.Server) string {
+	t.Helper()
+	const bearer = "Bearer key-of-"
+	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		return of(strings.TrimPrefix(r.Header.Get("Authorization"), bearer))
 	}, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer key-of-") {
+		if !strings.HasPrefix(r.Header.Get("Authorization"), bearer) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
